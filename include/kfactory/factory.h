@@ -72,6 +72,7 @@ struct Factory {
   Ledger* ledger = nullptr;
   Clock* clock = nullptr;
   std::vector<Lesson> lessons;               // from --lessons and the store
+  std::string origin;                        // run folder's name, for the lessons
   Observer observe;
 };
 
@@ -81,7 +82,7 @@ RunResult run_factory(const Factory& factory, const RunSettings& settings, std::
 // One candidate's straight line: audit, compile, plan, check, time, score. Used by run, eval and bench.
 struct EvaluationSettings {
   std::vector<std::string> time_cases;       // case ids; empty: all of "time"
-  std::vector<std::string> check_cases;      // empty: all of "check" and the timed ones
+  std::vector<std::string> check_cases;      // empty: all of "check"; timed cases are verified while they are timed
   bool time = true, confirm = false, held_out = false;
   std::int32_t max_variants = 16;
   double margin = 0.005;
@@ -101,6 +102,7 @@ struct Evaluation {
   std::optional<Measurement> measurement;
   std::vector<Build> builds;                 // of the variant that counts
   std::vector<std::string> notes;
+  std::optional<Fault> rig_fault;            // state kOpen: the rig failed; without it: interrupted
 };
 Evaluation evaluate(const Factory& factory, const Candidate& candidate, const EvaluationSettings& settings, std::stop_token stop);
 
