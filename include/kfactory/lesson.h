@@ -12,6 +12,8 @@ namespace kf {
 struct Effect {
   AttemptId with, without;
   double ratio = 1.0;                 // time with / time without; < 1 is faster
+  std::string run;                    // whose attempts these are; empty: of Lesson::origin
+  bool operator==(const Effect&) const = default;
 };
 
 struct Lesson {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+
+#include <kfactory/attempt.h>
+#include <kfactory/error.h>
+
+// JSON of what is known of one attempt (docs/formats/ledger.md). Compact, keys in a fixed order: equal values give
+// equal bytes. Reading refuses missing keys, wrong types and unknown words; keys of later versions are ignored.
+
+namespace kf {
+
+std::string score_json(const Score& score);
+OrError<Score> score_from_json(std::string_view json);
+
+std::string usage_json(const Usage& usage);
+OrError<Usage> usage_from_json(std::string_view json);
+
+std::string kernels_json(const std::vector<KernelUse>& kernels);
+OrError<std::vector<KernelUse>> kernels_from_json(std::string_view json);
+
+// Without Attempt::source, of which only the SHA-256 is written; the caller keeps it as a blob and sets it after
+// reading.
+std::string attempt_json(const Attempt& attempt);
+OrError<Attempt> attempt_from_json(std::string_view json);
+
+// The Verdict alone, as in attempt_json.
+std::string attempt_verdict_json(const Verdict& verdict);
+
+}  // namespace kf
