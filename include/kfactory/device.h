@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <span>
@@ -90,6 +91,9 @@ struct Device {
 
   // The harness kernels (kernels/harness/harness.cu), compiled by the factory. Called once, first.
   virtual OrFault<void> use_harness(const Build& harness) = 0;
+
+  // How long one run() or one timed batch's launch may take before kTimeout. Set before the first launch of a job.
+  virtual void set_launch_deadline(std::chrono::milliseconds deadline) { static_cast<void>(deadline); }
 
   virtual OrFault<ModuleHandle> load(const Build& build) = 0;   // cuda takes the cubin, the emulator the PTX
   virtual void unload(ModuleHandle module) = 0;

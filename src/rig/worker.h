@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <kfactory/device.h>
+
+namespace kf {
+
+// Opens the device in a job child. Called in a fresh process that has not touched a driver; may take a lock.
+using DeviceOpener = std::function<OrFault<std::unique_ptr<Device>>()>;
+
+struct WorkerOptions {
+  std::string version;                        // of this binary; the factory refuses another one
+  bool open_ahead = true;                     // the child kept warm opens its device before its job comes
+  std::int64_t log_bytes_per_job = 64 << 10;  // of a child's output that is passed on to our stderr
+  std::chrono::milliseconds describe_deadline{60'000};
+};
+
+// The supervisor: what `kfactory worker` does. Reads frames from descriptor 0 and answers on what was descriptor 1
+// (which then leads to stderr, so that nothing else can write to it). Never opens the device itself: each job runs in
+// a forked child whose whole process group is killed at the job's deadline, when it is cancelled, and when
+// descriptor 0 ends. Must be called while the process has one thread. Returns the exit code: 0 after the end of
+// input, 1 when the other side sent what is no frame.
+int worker_main(const WorkerOptions& options, const DeviceOpener& open_device);
+
+}  // namespace kf
