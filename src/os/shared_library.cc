@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "os/shared_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <utility>
+
+namespace kf {
+
+OrError<SharedLibrary> SharedLibrary::open(std::string_view purpose, std::span<const std::string> candidates) {
+  std::string tried;
+  for (const std::string& candidate : candidates) {
+    if (void* handle = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      std::shared_ptr<void> owner(handle, [](void* library) { ::dlclose(library); });
+      link_map* map = nullptr;
+      const bool known = ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name != nullptr;
+      return SharedLibrary(std::move(owner), known ? map->l_name : candidate);
+    }
+    const char* reason = ::dlerror();
+    tried += (tried.empty() ? "" : "; ") + candidate + ": " + (reason != nullptr ? reason : "unknown reason");
+  }
+  return std::unexpected(Error{std::string(purpose),
+                               "no library could be opened: " + (tried.empty() ? "no candidates" : tried),
+                               "install it, or add its folder to LD_LIBRARY_PATH"});
+}
+
+SharedLibrary::SharedLibrary(std::shared_ptr<void> handle, std::string path)
+    : handle_(std::move(handle)), path_(std::move(path)) {}
+
+void* SharedLibrary::symbol(const char* name) const {
+  return ::dlsym(handle_.get(), name);
+}
+
+}  // namespace kf
