@@ -88,6 +88,8 @@ struct EvaluationSettings {
   double margin = 0.005;
   std::optional<Candidate> champion;         // second arm, with its assignment
   Assignment champion_tune;
+  std::optional<Assignment> tune;            // this tune point only, no sweep
+  std::int32_t compile_jobs = 2;
   VariantId variant;                         // for seeds
   RunSecret secret;
 };
@@ -96,6 +98,7 @@ struct Evaluation {
   Verdict verdict;
   std::vector<Verdict> steps;                // what each gate said, in order
   Assignment tune;
+  std::int32_t variant = 0;                  // index of `tune` among tune_points()
   std::int32_t variants = 0;
   std::vector<KernelUse> kernels;
   std::optional<Score> score;
