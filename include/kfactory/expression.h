@@ -22,8 +22,10 @@ struct Scope {
   std::function<OrError<std::int64_t>(std::string_view kernel)> resident;
 };
 
-// A checked 64-bit integer expression: + - * / % ?: && || ! < <= == != >= >, ceil_div round_up min
-// max pow2_ceil, has sizeof align resident. Division truncates toward zero. Overflow, division by
+struct ExpressionNode;
+
+// A checked 64-bit integer expression: + - * / % ^ (power) ?: && || ! < <= == != >= >, ceil_div round_up
+// min max pow2_ceil, has sizeof align resident. Division truncates toward zero. Overflow, division by
 // zero, a negative argument of ceil_div/round_up/pow2_ceil and unknown names are errors that give the
 // 1-based column. && || ?: evaluate only the side they need. Immutable, cheap to copy.
 class Expression {
@@ -41,8 +43,8 @@ class Expression {
   std::vector<std::string> resident_kernels() const;
 
  private:
-  struct Node;
-  std::shared_ptr<const Node> root_;
+  Expression(std::shared_ptr<const ExpressionNode> root, std::string text, std::string where);
+  std::shared_ptr<const ExpressionNode> root_;
   std::string text_, where_;
   friend class ExpressionParser;
 };
