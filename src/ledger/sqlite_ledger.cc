@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/sqlite_ledger.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
+
+#include <cstring>
+#include <mutex>
+
+#include <kfactory/embedded.h>
+#include <kfactory/error.h>
+#include "ledger/file_lock.h"
+
+namespace kf {
+namespace {
+
+constexpr int kApplicationId = 0x6b666c67;  // "kflg"
+constexpr int kVersion = 1;
+constexpr std::uintmax_t kSmallestFile = 512;  // one page of SQLite at least
+constexpr int kBusyMilliseconds = 10'000;
+constexpr const char* kRecover = "copy the folder, then `sqlite3 ledger.sqlite .recover` gets out what is left";
+
+// What SQLite says, with the system's reason where there is one (a full disk, a limit, a lost mount).
+std::string reason_of(const SQLite::Exception& fault, sqlite3* handle) {
+  std::string reason = fault.what();
+  const int system_error = handle == nullptr ? 0 : sqlite3_system_errno(handle);
+  if (system_error != 0) {
+    reason += ", " + std::string(std::strerror(system_error));
+  }
+  return reason;
+}
+
+bool is_damage(const SQLite::Exception& fault) {
+  return fault.getErrorCode() == SQLITE_CORRUPT || fault.getErrorCode() == SQLITE_NOTADB;
+}
+
+void bind(SQLite::Statement& statement, int index, const Digest& digest) {
+  statement.bindNoCopy(index, digest.sha256.data(), static_cast<int>(digest.sha256.size()));
+}
+void bind(SQLite::Statement& statement, int index, std::string_view text) {
+  statement.bind(index, std::string(text));
+}
+
+Digest digest_of(const SQLite::Column& column, const std::string& name) {
+  Digest digest;
+  if (column.getBytes() != static_cast<int>(digest.sha256.size())) {
+    throw Fatal(name + " is damaged: a digest has " + std::to_string(column.getBytes()) + " bytes instead of 32; " +
+                kRecover);
+  }
+  std::memcpy(digest.sha256.data(), column.getBlob(), digest.sha256.size());
+  return digest;
+}
+
+// "records 1 to 812 of attempts 1 to 37 can be read", by walking until the damage.
+std::string readable_part(SQLite::Database& database) {
+  std::int64_t records = 0;
+  std::int64_t attempts = 0;
+  try {
+    database.exec("PRAGMA writable_schema = ON");  // or SQLite refuses a file that is shorter than its header says
+    SQLite::Statement walk(database, "SELECT sequence, attempt, length(json) FROM record ORDER BY sequence");
+    while (walk.executeStep()) {
+      records = walk.getColumn(0).getInt64();
+      attempts = std::max(attempts, walk.getColumn(1).getInt64());
+    }
+  } catch (const SQLite::Exception&) {  // here the damage begins
+  }
+  return records == 0 ? "no record can be read"
+                      : "records 1 to " + std::to_string(records) + " of " + std::to_string(attempts) +
+                            " attempts can still be read";
+}
+
+std::int64_t pragma(SQLite::Database& database, const char* name) {
+  return database.execAndGet("PRAGMA " + std::string(name)).getInt64();
+}
+
+void create_schema(SQLite::Database& database) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  database.exec(std::string(embedded_file("src/ledger/schema.sql")));
+  database.exec("PRAGMA application_id = " + std::to_string(kApplicationId));
+  database.exec("PRAGMA user_version = " + std::to_string(kVersion));
+  transaction.commit();
+}
+
+// Refuses what is no ledger of ours, or not whole.
+void check_file(SQLite::Database& database, const std::string& name, bool thorough) {
+  const std::int64_t id = pragma(database, "application_id");
+  if (id != kApplicationId) {
+    throw Fatal(name + " is an SQLite file, but not a ledger of kfactory (application_id " + std::to_string(id) +
+                "); take another folder");
+  }
+  const std::int64_t version = pragma(database, "user_version");
+  if (version != kVersion) {
+    throw Fatal(name + " has version " + std::to_string(version) + ", this kfactory reads version " +
+                std::to_string(kVersion) + "; use the kfactory that wrote it");
+  }
+  if (!thorough) {
+    return;
+  }
+  const std::string found = database.execAndGet("PRAGMA quick_check(1)").getString();
+  if (found != "ok") {
+    throw Fatal(name + " is damaged (" + found + "): " + readable_part(database) + "; " + kRecover);
+  }
+}
+
+// A folder without write permission has no place for the WAL's index. Without a WAL the file is all there is.
+bool only_immutable(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return !std::filesystem::exists(file.string() + "-wal", ignored);
+}
+
+std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& file, SqliteLedger::Mode mode) {
+  const bool write = mode == SqliteLedger::Mode::kWrite;
+  const int flags = write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY;
+  auto database = std::make_unique<SQLite::Database>(file.string(), flags, kBusyMilliseconds);
+  if (!write) {
+    try {
+      pragma(*database, "user_version");  // the first real access
+    } catch (const SQLite::Exception& fault) {
+      if (fault.getErrorCode() != SQLITE_CANTOPEN && fault.getErrorCode() != SQLITE_READONLY) {
+        throw;
+      }
+      if (only_immutable(file)) {
+        const std::string uri = "file:" + std::filesystem::absolute(file).string() + "?immutable=1";
+        database = std::make_unique<SQLite::Database>(uri, flags | SQLite::OPEN_URI, kBusyMilliseconds);
+      }
+    }
+  }
+  return database;
+}
+
+}  // namespace
+
+struct SqliteLedger::State {
+  std::string name;
+  Mode mode;
+  std::optional<FileLock> lock;
+  std::unique_ptr<SQLite::Database> database;
+  std::mutex mutex;
+
+  // Runs `body` in one transaction (for writing) or alone; turns SQLite's faults into Fatal.
+  template <class Body>
+  auto transact(const char* what, Body body) {
+    const std::lock_guard guard(mutex);
+    if (mode == Mode::kRead) {
+      throw Fatal(name + " was opened for reading; " + what + " needs the writer of the run");
+    }
+    try {
+      SQLite::Transaction transaction(*database, SQLite::TransactionBehavior::IMMEDIATE);
+      auto result = body(*database);
+      transaction.commit();
+      return result;
+    } catch (const SQLite::Exception& fault) {
+      throw Fatal(write_failure(fault, what));
+    }
+  }
+  template <class Body>
+  auto query(Body body) {
+    const std::lock_guard guard(mutex);
+    try {
+      return body(*database);
+    } catch (const SQLite::Exception& fault) {
+      const std::string reason = reason_of(fault, database->getHandle());
+      throw Fatal(is_damage(fault)
+                      ? name + " is damaged (" + reason + "): " + readable_part(*database) + "; " + kRecover
+                      : name + " cannot be read: " + reason);
+    }
+  }
+
+  std::string write_failure(const SQLite::Exception& fault, const char* what) const {
+    const std::string reason = reason_of(fault, database->getHandle());
+    if (is_damage(fault)) {
+      return name + " is damaged (" + reason + "): " + readable_part(*database) + "; " + kRecover;
+    }
+    if (fault.getErrorCode() == SQLITE_FULL || fault.getErrorCode() == SQLITE_IOERR) {
+      return name + ": " + what + " could not be written (" + reason +
+             "; is the disk full?). Everything recorded before " + "is kept: make room, then go on with --resume";
+    }
+    if (fault.getErrorCode() == SQLITE_CONSTRAINT) {
+      return name + ": " + what + " was refused (" + reason + "): every blob of a record must have been put before it";
+    }
+    return name + ": " + what + " failed: " + reason;
+  }
+};
+
+namespace {
+
+Digest insert_blob(SQLite::Database& database, std::span<const std::byte> bytes) {
+  const Digest digest = sha256(bytes);
+  SQLite::Statement insert(database, "INSERT INTO blob (digest, bytes) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING");
+  bind(insert, 1, digest);
+  // A null pointer would be stored as NULL.
+  insert.bindNoCopy(2, bytes.empty() ? "" : static_cast<const void*>(bytes.data()), static_cast<int>(bytes.size()));
+  insert.exec();
+  return digest;
+}
+Digest insert_blob(SQLite::Database& database, std::string_view text) {
+  return insert_blob(database, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+void insert_record(SQLite::Database& database, const Record& record) {
+  const std::int64_t sequence = database.execAndGet("SELECT ifnull(max(sequence), 0) + 1 FROM record").getInt64();
+  SQLite::Statement insert(database,
+                           "INSERT INTO record (sequence, attempt, tune, stage, json) VALUES (?, ?, ?, ?, ?)");
+  insert.bind(1, sequence);
+  insert.bind(2, record.of.attempt.value);
+  insert.bind(3, record.of.tune);
+  bind(insert, 4, to_string(record.stage));
+  bind(insert, 5, record.json);
+  insert.exec();
+  SQLite::Statement link(database, "INSERT INTO record_blob (sequence, position, digest) VALUES (?, ?, ?)");
+  for (std::size_t position = 0; position < record.blobs.size(); ++position) {
+    link.bind(1, sequence);
+    link.bind(2, static_cast<std::int64_t>(position));
+    bind(link, 3, record.blobs[position]);
+    link.exec();
+    link.reset();
+  }
+}
+
+std::int64_t last_id(SQLite::Database& database) {
+  return database.execAndGet("SELECT ifnull(max(id), 0) FROM attempt").getInt64();
+}
+
+}  // namespace
+
+SqliteLedger::SqliteLedger(const std::filesystem::path& file, Mode mode) : state_(std::make_unique<State>()) {
+  state_->name = file.string();
+  state_->mode = mode;
+  std::error_code ignored;
+  const std::uintmax_t size = std::filesystem::exists(file, ignored) ? std::filesystem::file_size(file, ignored) : 0;
+  const bool there = size > 0;
+  if (there && size < kSmallestFile) {  // SQLite would take it for an empty one
+    throw Fatal(state_->name + " is not a ledger, or was cut off after " + std::to_string(size) +
+                " bytes; take another folder");
+  }
+  if (!there && mode == Mode::kRead) {
+    throw Fatal(state_->name + " does not exist; name the folder of a run (out/<spec>-<time>)");
+  }
+  if (mode == Mode::kWrite) {
+    state_->lock = FileLock::take(file.parent_path() / "ledger.lock", "the run folder " + file.parent_path().string());
+  }
+  try {
+    state_->database = open_database(file, mode);
+    SQLite::Database& database = *state_->database;
+    // A process killed while it created the file leaves one without tables.
+    const bool empty = mode == Mode::kWrite &&
+                       database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt64() == 0 &&
+                       pragma(database, "application_id") == 0;
+    if (empty) {
+      database.exec("PRAGMA journal_mode = WAL");
+      create_schema(database);
+    }
+    check_file(database, state_->name, mode == Mode::kWrite && !empty);
+    if (mode == Mode::kWrite) {
+      database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+    }
+  } catch (const SQLite::Exception& fault) {
+    sqlite3* handle = state_->database == nullptr ? nullptr : state_->database->getHandle();
+    const std::string reason = reason_of(fault, handle);
+    if (fault.getErrorCode() == SQLITE_NOTADB) {
+      throw Fatal(state_->name + " is not a ledger, or its beginning is destroyed (" + reason +
+                  "); take another folder");
+    }
+    if (is_damage(fault) && handle != nullptr) {
+      throw Fatal(state_->name + " is damaged (" + reason + "): " + readable_part(*state_->database) + "; " + kRecover);
+    }
+    throw Fatal(state_->name + " cannot be opened: " + reason);
+  }
+}
+
+SqliteLedger::~SqliteLedger() = default;
+
+AttemptId SqliteLedger::open_attempt(const ModelCall& call, std::string_view json) {
+  return state_->transact("opening an attempt", [&](SQLite::Database& database) {
+    const AttemptId id{last_id(database) + 1};
+    SQLite::Statement insert(database,
+                             "INSERT INTO attempt (id, role, ordinal, max_output_tokens) VALUES (?, ?, ?, ?)");
+    insert.bind(1, id.value);
+    bind(insert, 2, to_string(call.role));
+    insert.bind(3, static_cast<std::int64_t>(call.ordinal));
+    insert.bind(4, call.max_output_tokens);
+    insert.exec();
+    const std::vector<Digest> blobs{insert_blob(database, call.system), insert_blob(database, call.prefix),
+                                    insert_blob(database, call.prompt)};
+    insert_record(database, {0, {id, 0}, Stage::kOpened, std::string(json), blobs});
+    return id;
+  });
+}
+
+void SqliteLedger::append(const Record& record) {
+  state_->transact("a record", [&](SQLite::Database& database) {
+    if (record.of.attempt.value < 0 || record.of.attempt.value > last_id(database)) {
+      throw Fatal(state_->name + ": a record of attempt " + std::to_string(record.of.attempt.value) +
+                  ", which was never opened");
+    }
+    insert_record(database, record);
+    return true;
+  });
+}
+
+Digest SqliteLedger::put(std::span<const std::byte> bytes) {
+  constexpr std::size_t kLimit = 900'000'000;  // below SQLite's limit of 10^9
+  if (bytes.size() > kLimit) {
+    throw Fatal(state_->name + ": a blob of " + std::to_string(bytes.size()) + " bytes; the limit is " +
+                std::to_string(kLimit));
+  }
+  return state_->transact("a blob", [&](SQLite::Database& database) { return insert_blob(database, bytes); });
+}
+
+std::optional<Bytes> SqliteLedger::get(const Digest& digest) const {
+  return state_->query([&](SQLite::Database& database) -> std::optional<Bytes> {
+    SQLite::Statement select(database, "SELECT bytes FROM blob WHERE digest = ?");
+    bind(select, 1, digest);
+    if (!select.executeStep()) {
+      return std::nullopt;
+    }
+    const SQLite::Column column = select.getColumn(0);
+    const auto* first = static_cast<const std::byte*>(column.getBlob());
+    Bytes bytes(first, first + column.getBytes());
+    if (sha256(bytes) != digest) {
+      throw Fatal(state_->name + " is damaged: the bytes of blob " + to_hex(digest) + " do not match it; " + kRecover);
+    }
+    return bytes;
+  });
+}
+
+std::vector<Record> SqliteLedger::read(AttemptId first, AttemptId last) const {
+  return state_->query([&](SQLite::Database& database) {
+    SQLite::Statement select(database,
+                             "SELECT r.sequence, r.attempt, r.tune, r.stage, r.json, b.digest FROM record r "
+                             "LEFT JOIN record_blob b USING (sequence) WHERE r.attempt BETWEEN ? AND ? "
+                             "ORDER BY r.sequence, b.position");
+    select.bind(1, first.value);
+    select.bind(2, last.value);
+    std::vector<Record> records;
+    while (select.executeStep()) {
+      const std::int64_t sequence = select.getColumn(0).getInt64();
+      if (records.empty() || records.back().sequence != sequence) {
+        const std::string stage = select.getColumn(3).getString();
+        const std::optional<Stage> known = stage_from_string(stage);
+        if (!known) {
+          throw Fatal(state_->name + ": record " + std::to_string(sequence) + " has the unknown stage \"" + stage +
+                      "\"");
+        }
+        const VariantId of{{select.getColumn(1).getInt64()}, select.getColumn(2).getInt()};
+        records.push_back({sequence, of, *known, select.getColumn(4).getString(), {}});
+      }
+      if (!select.getColumn(5).isNull()) {
+        records.back().blobs.push_back(digest_of(select.getColumn(5), state_->name));
+      }
+    }
+    return records;
+  });
+}
+
+AttemptId SqliteLedger::last_attempt() const {
+  return state_->query([&](SQLite::Database& database) { return AttemptId{last_id(database)}; });
+}
+
+}  // namespace kf
