@@ -7,7 +7,8 @@
 #include <kfactory/error.h>
 
 // JSON of what is known of one attempt (docs/formats/ledger.md). Compact, keys in a fixed order: equal values give
-// equal bytes. Reading refuses missing keys, wrong types and unknown words; keys of later versions are ignored.
+// equal bytes. A key that is missing keeps its default and one of a later version is ignored; a wrong type or an
+// unknown word is an error with its JSON path. Verdict, Measurement and DeviceFacts: outcome_json.h.
 
 namespace kf {
 
@@ -24,8 +25,5 @@ OrError<std::vector<KernelUse>> kernels_from_json(std::string_view json);
 // reading.
 std::string attempt_json(const Attempt& attempt);
 OrError<Attempt> attempt_from_json(std::string_view json);
-
-// The Verdict alone, as in attempt_json.
-std::string attempt_verdict_json(const Verdict& verdict);
 
 }  // namespace kf
