@@ -103,7 +103,8 @@ struct Evaluation {
   std::vector<KernelUse> kernels;
   std::optional<Score> score;
   std::optional<Measurement> measurement;
-  std::vector<Build> builds;                 // of the variant that counts
+  std::vector<Build> builds;                 // of the variant that counts, timed cases first
+  std::vector<std::string> build_cases;      // the first case that uses each of them
   std::vector<std::string> notes;
   std::optional<Fault> rig_fault;            // state kOpen: the rig failed; without it: interrupted
 };
