@@ -4,6 +4,7 @@
 #include <expected>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <kfactory/digest.h>
@@ -17,6 +18,7 @@ struct BuildRequest {
   std::string arch;                   // "sm_90a"
   std::vector<std::string> defines;   // "VEC=8", in a fixed order
   std::vector<std::string> flags;     // further NVRTC options that the spec allows
+  std::vector<std::pair<std::string, std::string>> headers;   // in-memory headers of our own sources: name, text
 };
 
 // Of one entry point, from ptxas' report and checked against the cubin's ELF.
@@ -34,8 +36,11 @@ struct BinaryFacts {
   std::vector<std::string> written_globals;    // module variables that an instruction writes
   std::vector<std::string> escaping_globals;   // ... whose address is computed and leaves our sight
   std::vector<std::string> undefined_symbols;  // malloc, vprintf, __assertfail, cudaLaunchDevice...
-  std::vector<std::string> special_registers;  // %clock64, %globaltimer, %gridid, %envreg1 ...
+  // %clock64, %globaltimer, %gridid, %envreg1 ... A %globaltimer whose value can only choose how long a thread
+  // sleeps (cuda::barrier waits like that) is not among them.
+  std::vector<std::string> special_registers;
   bool griddepcontrol = false;
+  std::string unreadable;                      // why the scan could not follow the PTX; empty: it could
 };
 
 struct Build {
