@@ -28,6 +28,8 @@ struct Mismatch {
   std::vector<std::int64_t> first_index, last_index;      // bounding box of the wrong elements
   std::int64_t wrong_rows = 0, rows = 0;       // row = all dims but the last
   std::int64_t wrong_columns = 0, columns = 0;
+  bool by_rms = false;                         // every element is within its bound; worst_* are a region's RMS error, RMS of
+                                               // ref and bound, worst_index its first element, wrong the elements of such regions
   std::string shape;                           // in words: "every row, columns 4096..8191, all unwritten"
 };
 

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "numbers.cuh"
+#include "philox.cuh"
+// The contents of a tensor: a function of (family, seed, logical index, row length, type).
+
+namespace kf::harness {
+
+// The order of kf::kFamilies, which says what each is for (host.cc asserts the length).
+enum Family : int {
+  kNormal,
+  kLarge,
+  kTiny,
+  kOffset,
+  kSpikes,
+  kConstant,
+  kIntegers,
+  kMixed,
+  kNonfinite,
+  kZerosSigned,
+  kZero,
+  kSubnormal,
+  kSorted,
+  kReversed,
+  kTies,
+  kLate,
+  kUniform,
+  kSigned,
+  kCancel,
+  kMasked,
+  kFamilyCount
+};
+inline constexpr int kMixedFrom = 7;  // kMixed draws from the families before it
+
+// Sum of eight 16-bit uniforms, centred, over its standard deviation sqrt(8 (65536^2 - 1) / 12): near enough to normal
+// for test data, and one exactly rounded multiplication.
+KF_FN double normal_of(Words4 random) {
+  const u32 sum = (random.x & 0xFFFF) + (random.x >> 16) + (random.y & 0xFFFF) + (random.y >> 16) +
+                  (random.z & 0xFFFF) + (random.z >> 16) + (random.w & 0xFFFF) + (random.w >> 16);
+  return static_cast<double>(static_cast<int>(sum) - 262140) * (1.0 / 53510.0);
+}
+
+// Between 0 and 1, never either.
+KF_FN double uniform_of(u32 random) {
+  return (static_cast<double>(random) + 0.5) * 2.3283064365386963e-10;
+}
+
+KF_FN double scale_up(int type) {
+  switch (type) {
+    case kF16:
+    case kE5m2:
+      return 1024.0;
+    case kE4m3:
+      return 32.0;
+    case kI16:
+      return 256.0;
+    case kI8:
+    case kU8:
+    case kBoolean:
+      return 2.0;
+    case kI64:
+    case kI32:
+      return 1048576.0;
+    default:
+      return 16384.0;
+  }
+}
+KF_FN double scale_down(int type) {
+  switch (type) {
+    case kF16:
+    case kE5m2:
+      return 9.765625e-4;  // 2^-10
+    case kE4m3:
+      return 0.0625;
+    case kF64:
+    case kF32:
+    case kBf16:
+    case kE8m0:
+      return power_of_two(-40);
+    default:
+      return 0.125;  // integers
+  }
+}
+KF_FN double scale_of_spikes(int type) {
+  return type == kE4m3 ? 64.0 : type == kI8 || type == kU8 || type == kBoolean ? 4.0 : 1024.0;
+}
+
+struct Place {
+  u64 seed;
+  i64 index, column, columns;
+  int type;
+};
+
+KF_FN double normal_at(const Place& at, i64 index) {
+  const double value = normal_of(philox(at.seed, static_cast<u64>(index), kElementStream));
+  return is_integer(at.type) ? 8.0 * value : value;
+}
+
+KF_FN double spikes_at(const Place& at, Words4 row) {
+  const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
+  const bool spike = at.column == static_cast<i64>(row.x % static_cast<u64>(at.columns)) || (choice.x & 511) == 0;
+  return normal_at(at, at.index) * (spike ? scale_of_spikes(at.type) : 1.0);
+}
+
+KF_FN double constant_at(const Place& at, u64 which) {
+  const double value = normal_of(philox(at.seed, which, kTensorStream));
+  const double away = is_negative(value) ? value - 0.5 : value + 0.5;
+  return is_integer(at.type) ? 8.0 * away : away;
+}
+
+KF_FN double nonfinite_at(const Place& at, Words4 row) {
+  if ((row.x & 1) && at.column == static_cast<i64>(row.y % static_cast<u64>(at.columns))) {
+    return double_of(row.z % 3 == 0 ? kQuietNan : row.z % 3 == 1 ? kInfinity : kInfinity | kSign);
+  }
+  return normal_at(at, at.index);
+}
+
+KF_FN double zeros_at(const Place& at, Words4 row) {
+  const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
+  return (row.x & 1) || (choice.x & 3) ? double_of(static_cast<u64>(choice.y & 1) << 63) : normal_at(at, at.index);
+}
+
+KF_FN double masked_at(const Place& at, Words4 row) {
+  const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
+  return (row.x & 3) == 0 || (choice.x & 3) == 0 ? double_of(kInfinity | kSign) : normal_at(at, at.index);
+}
+
+// Rises with the column from -4 to 4: each column draws from its own part of that range.
+KF_FN double sorted_at(const Place& at, i64 column) {
+  const double inside = uniform_of(philox(at.seed, static_cast<u64>(at.index), kElementStream).x);
+  const double value = (static_cast<double>(column) + inside) / static_cast<double>(at.columns) * 8.0 - 4.0;
+  return is_integer(at.type) ? 8.0 * value : value;
+}
+
+KF_FN double ties_at(const Place& at, Words4 row) {
+  const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
+  const double value = normal_of(row) * (is_integer(at.type) ? 8.0 : 1.0);
+  return choice.x & 1 ? value : 0.5 * value + 0.25;
+}
+
+KF_FN double cancel_at(const Place& at) {
+  const i64 first = at.index - (at.column & 1);
+  if (first == at.index) {
+    return normal_at(at, first);
+  }
+  const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
+  return uniform_of(choice.x) * power_of_two(-12) - normal_at(at, first);
+}
+
+KF_FN double family_value(int family, const Place& at, Words4 row, u64 which_constant) {
+  switch (family) {
+    case kLarge:
+      return normal_at(at, at.index) * scale_up(at.type);
+    case kTiny:
+      return normal_at(at, at.index) * scale_down(at.type);
+    case kOffset:
+      return normal_at(at, at.index) + 100.0;
+    case kSpikes:
+      return spikes_at(at, row);
+    case kConstant:
+      return constant_at(at, which_constant);
+    case kIntegers:
+      return static_cast<double>(static_cast<int>(philox(at.seed, static_cast<u64>(at.index), kElementStream).x % 9) -
+                                 4);
+    case kNonfinite:
+      return nonfinite_at(at, row);
+    case kZerosSigned:
+      return zeros_at(at, row);
+    case kZero:
+      return 0.0;
+    case kSorted:
+      return sorted_at(at, at.column);
+    case kReversed:
+      return sorted_at(at, at.columns - 1 - at.column);
+    case kTies:
+      return ties_at(at, row);
+    case kLate:
+      return normal_at(at, at.index) + (at.column == at.columns - 1 ? 30.0 : 0.0);
+    case kUniform:
+      return uniform_of(philox(at.seed, static_cast<u64>(at.index), kElementStream).x) *
+             (is_integer(at.type) ? 8.0 : 1.0);
+    case kSigned:
+      return (2.0 * uniform_of(philox(at.seed, static_cast<u64>(at.index), kElementStream).x) - 1.0) *
+             (is_integer(at.type) ? 8.0 : 1.0);
+    case kCancel:
+      return cancel_at(at);
+    case kMasked:
+      return masked_at(at, row);
+    default:
+      return normal_at(at, at.index);
+  }
+}
+
+// Random mantissa, zero exponent; never zero. float8_e8m0 has no subnormals: its smallest codes.
+KF_FN u64 subnormal_bits(const Place& at) {
+  const Words4 random = philox(at.seed, static_cast<u64>(at.index), kElementStream);
+  const int mantissa_bits = format_of(at.type).mantissa_bits;
+  if (mantissa_bits == 0) {
+    return random.x & 3;
+  }
+  const u64 mantissa = (static_cast<u64>(random.y) << 32 | random.x) & ((1ull << mantissa_bits) - 1);
+  const u64 sign = static_cast<u64>(random.z & 1) << (8 * bytes_of(at.type) - 1);
+  return sign | (mantissa == 0 ? 1 : mantissa);
+}
+
+KF_FN u64 boolean_bits(int family, const Place& at) {
+  switch (family) {
+    case kZero:
+      return 0;
+    case kConstant:
+      return philox(at.seed, 0, kTensorStream).x & 1;
+    case kSorted:
+      return 2 * at.column >= at.columns;
+    case kReversed:
+      return 2 * at.column < at.columns;
+    case kZerosSigned:
+      return (philox(at.seed, static_cast<u64>(at.index), kChoiceStream).x & 15) == 0;
+    default:
+      return philox(at.seed, static_cast<u64>(at.index), kElementStream).x & 1;
+  }
+}
+
+// The bits of element `index` (row-major) of a tensor whose last extent is `columns`.
+KF_FN u64 element_bits(int family, u64 seed, i64 index, i64 columns, int type) {
+  const i64 row = quotient(index, columns);
+  const Place at{seed, index, index - row * columns, columns, type};
+  const Words4 random = philox(seed, static_cast<u64>(row), kRowStream);
+  u64 which_constant = 0;
+  if (family == kMixed) {
+    family = static_cast<int>(random.w % kMixedFrom);
+    which_constant = static_cast<u64>(row) + 1;
+  }
+  if (type == kBoolean) {
+    return boolean_bits(family, at);
+  }
+  if (family == kSubnormal && !is_integer(type)) {
+    return subnormal_bits(at);
+  }
+  const double value = family_value(family, at, random, which_constant);
+  return encode(type, type == kU8 ? magnitude(value) : value);
+}
+
+}  // namespace kf::harness
