@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cases.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+namespace kf {
+namespace {
+
+// Above this many elements a check costs more than all small ones together: one family is enough for it.
+constexpr std::int64_t kLargeCase = 4LL << 20;
+// About 2 s of one core for a plain kernel on the emulator.
+constexpr std::int64_t kEmulatorCase = 1LL << 20;
+// Below this a case has too few blocks and tiles to show the usual faults.
+constexpr std::int64_t kTellingCase = 4096;
+constexpr std::size_t kProbes = 2;
+
+const std::vector<Case>& set_of(const Spec& spec, std::string_view name) {
+  static const std::vector<Case> kNone;
+  const auto found = spec.cases.find(name);
+  return found == spec.cases.end() ? kNone : found->second;
+}
+
+const Case& case_named(const Spec& spec, const std::string& id) {
+  for (const auto& [set, cases] : spec.cases) {
+    const auto found = std::ranges::find(cases, id, [](const Case& of) { return of.id.value; });
+    if (found != cases.end()) {
+      return *found;
+    }
+  }
+  throw Fatal("spec " + spec.name + " has no case \"" + id + "\" (kfactory check lists them)");
+}
+
+std::vector<Case> named_or_all(const Spec& spec, const std::vector<std::string>& ids, std::string_view set) {
+  if (ids.empty()) {
+    return set_of(spec, set);
+  }
+  std::vector<Case> cases;
+  for (const std::string& id : ids) {
+    cases.push_back(case_named(spec, id));
+  }
+  return cases;
+}
+
+std::string_view timed_set(const Spec& spec, const DeviceFacts& facts) {
+  return facts.kind == "emulator" && !set_of(spec, "emulate").empty() ? "emulate" : "time";
+}
+
+void leave_out_what_the_emulator_cannot(std::vector<Case>& cases, ChosenCases& chosen) {
+  const std::size_t before = cases.size();
+  std::erase_if(cases, [](const Case& of) { return elements_of(of) > kEmulatorCase; });
+  if (cases.size() < before) {
+    chosen.notes.push_back(std::to_string(before - cases.size()) +
+                           " check cases of more than 2^20 elements were not "
+                           "executed: they need a GPU");
+  }
+}
+
+// The smallest telling case and, where there is one, the next of another type: two builds at most.
+void move_probes(std::vector<Case>& check, ChosenCases& chosen) {
+  const auto telling = [](const Case& of) { return elements_of(of) >= kTellingCase; };
+  const auto take = [&](auto position) {
+    chosen.probe.push_back(*position);
+    check.erase(position);
+  };
+  if (check.empty()) {
+    return;
+  }
+  const auto first = std::ranges::find_if(check, telling);
+  take(first == check.end() ? check.end() - 1 : first);
+  while (chosen.probe.size() < kProbes) {
+    const auto next = std::ranges::find_if(
+        check, [&](const Case& of) { return telling(of) && of.types != chosen.probe.front().types; });
+    if (next == check.end()) {
+      return;
+    }
+    take(next);
+  }
+}
+
+// Base addresses move by the largest alignment: the least shift that every tensor allows and a kernel that assumes
+// more than the spec promises does not. 0 where the spec promises everything an allocation has.
+std::int64_t allowed_shift(const Case& of) {
+  std::int64_t shift = 1;
+  for (const Tensor& tensor : of.tensors) {
+    const bool power = tensor.align > 0 && std::has_single_bit(static_cast<std::uint64_t>(tensor.align));
+    shift = std::max(shift, power ? std::max<std::int64_t>(tensor.align, size_in_bytes(tensor.dtype)) : 256);
+  }
+  return shift < 256 ? shift : 0;
+}
+
+std::vector<std::string> families_of(const Spec& spec, const Case& of, bool every) {
+  std::vector<std::string> families;
+  const auto add = [&](const std::string& family) {
+    if (!family.empty() && std::ranges::find(families, family) == families.end()) {
+      families.push_back(family);
+    }
+  };
+  add(of.family);
+  for (const auto& [input, names] : spec.families) {
+    for (const std::string& name : names) {
+      if (every || families.empty()) {
+        add(name);
+      }
+    }
+  }
+  add(families.empty() ? "normal" : "");
+  return families;
+}
+
+}  // namespace
+
+std::int64_t elements_of(const Case& of) {
+  std::int64_t elements = 0;
+  for (const Tensor& tensor : of.tensors) {
+    elements += tensor.elements();
+  }
+  return elements;
+}
+
+ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings) {
+  ChosenCases chosen;
+  chosen.time = named_or_all(spec, settings.time_cases, timed_set(spec, facts));
+  std::vector<Case> check = named_or_all(spec, settings.check_cases, "check");
+  if (settings.held_out) {
+    std::ranges::copy(set_of(spec, "held_out"), std::back_inserter(check));
+  }
+  if (settings.confirm && facts.kind != "emulator") {
+    std::ranges::copy(chosen.time, std::back_inserter(check));
+  }
+  if (facts.kind == "emulator") {
+    leave_out_what_the_emulator_cannot(check, chosen);
+  }
+  std::ranges::stable_sort(check, {}, elements_of);
+  move_probes(check, chosen);
+  chosen.check = std::move(check);
+  return chosen;
+}
+
+std::vector<std::string> screening_cases(const Spec& spec, const DeviceFacts& facts, std::int32_t count) {
+  std::vector<Case> cases = set_of(spec, timed_set(spec, facts));
+  std::ranges::stable_sort(cases, {}, elements_of);
+  std::map<Map<Dtype>, std::vector<Case>> by_type;
+  for (const Case& of : cases) {
+    by_type[of.types].push_back(of);
+  }
+  std::vector<std::string> ids;
+  const auto wanted = std::min<std::size_t>(static_cast<std::size_t>(std::max(count, 1)), cases.size());
+  for (std::size_t i = 0; ids.size() < wanted; ++i) {
+    auto group = by_type.begin();
+    std::advance(group, static_cast<std::ptrdiff_t>(i % by_type.size()));
+    const std::vector<Case>& choices = group->second;
+    // i-th of `wanted` evenly spaced places, moved to the next free one.
+    std::size_t place = wanted == 1 ? choices.size() / 2 : (i % wanted) * (choices.size() - 1) / (wanted - 1);
+    for (std::size_t tries = 0; tries < choices.size(); ++tries, place = (place + 1) % choices.size()) {
+      if (std::ranges::find(ids, choices[place].id.value) == ids.end()) {
+        ids.push_back(choices[place].id.value);
+        break;
+      }
+    }
+  }
+  return ids;
+}
+
+std::vector<CheckPoint> check_points(const Spec& spec, const std::vector<Case>& cases, bool every_family,
+                                     Purpose purpose, const EvaluationSettings& settings) {
+  std::vector<CheckPoint> points;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Case& of = cases[i];
+    const bool every = every_family && elements_of(of) <= kLargeCase;
+    std::uint64_t use = 0;
+    for (const std::string& family : families_of(spec, of, every)) {
+      CheckPoint point;
+      point.case_index = static_cast<std::int32_t>(i);
+      point.family = family;
+      for (int seed = 0; seed < 2; ++seed) {
+        point.seeds.push_back(seed_for(settings.secret, purpose, settings.variant, of.id.value, use++));
+      }
+      point.misalign = points.size() % 2 == 1 ? allowed_shift(of) : 0;
+      points.push_back(std::move(point));
+    }
+  }
+  return points;
+}
+
+}  // namespace kf

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <kfactory/device_facts.h>
+#include <kfactory/factory.h>
+#include <kfactory/job.h>
+#include <kfactory/spec.h>
+
+namespace kf {
+
+// Elements of all tensors of a case: what it costs to fill, run and compare.
+std::int64_t elements_of(const Case& of);
+
+// What one evaluation runs on, each list in the order in which it is run.
+struct ChosenCases {
+  std::vector<Case> probe;  // few and small, of different types: a wrong candidate dies here
+  std::vector<Case> check;  // the other check cases, small first
+  std::vector<Case> time;
+  std::vector<std::string> notes;  // what was left out, and why
+};
+// On the emulator the timed set is "emulate", and check cases that would take it minutes are left out, with a note.
+// Throws Fatal when a named case does not exist.
+ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings);
+
+// Up to `count` timed cases that stand for all of them: both ends and the middle by size, types in turn.
+std::vector<std::string> screening_cases(const Spec& spec, const DeviceFacts& facts, std::int32_t count);
+
+// Every check of these cases: families x fresh seeds, every other one at shifted base addresses. `every_family`: all
+// families of the spec for each case; otherwise the case's own one (large cases always).
+std::vector<CheckPoint> check_points(const Spec& spec, const std::vector<Case>& cases, bool every_family,
+                                     Purpose purpose, const EvaluationSettings& settings);
+
+}  // namespace kf

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// One candidate's straight line through the gates, cheap first. The order is the promise that a wrong candidate is out
+// within a second: two small cases are compiled and checked while the other cases are still being compiled.
+#include "evaluation.h"
+
+#include <algorithm>
+#include <future>
+
+#include <kfactory/audit.h>
+
+#include "cases.h"
+#include "score.h"
+#include "stop.h"
+#include "sweep.h"
+
+namespace kf {
+namespace {
+
+Event event_of(Event::Kind kind, const EvaluationSettings& settings, std::string text) {
+  Event event;
+  event.kind = kind;
+  event.attempt = settings.variant.attempt;
+  event.text = std::move(text);
+  return event;
+}
+
+// The evaluation under way: what each step reads and adds to.
+struct Line {
+  const Factory& factory;
+  JobBuilder& jobs;
+  const Candidate& candidate;
+  const EvaluationSettings& settings;
+  std::stop_token stop;
+  ChosenCases cases;
+  Evaluation result;
+
+  bool accept(Verdict verdict) {
+    if (factory.observe && (!verdict.passed || verdict.gate >= Gate::kCheck)) {
+      const std::string text = std::string(to_string(verdict.gate)) +
+                               (verdict.passed ? ": passed, " + std::to_string(verdict.checks) + " checks"
+                                               : ": " + verdict.reason + ": " + verdict.message);
+      factory.observe(event_of(Event::Kind::kVerdict, settings, text));
+    }
+    if (verdict.passed && result.verdict.passed) {
+      verdict.checks += result.verdict.checks;
+    }
+    result.steps.push_back(verdict);
+    result.verdict = std::move(verdict);
+    result.state = result.verdict.passed ? AttemptState::kBuilt : AttemptState::kRejected;
+    return result.verdict.passed;
+  }
+};
+
+Verdict passed(Gate gate) {
+  Verdict verdict;
+  verdict.gate = gate;
+  return verdict;
+}
+
+Purpose purpose_of(const EvaluationSettings& settings) {
+  return settings.confirm ? Purpose::kConfirm : Purpose::kCheck;
+}
+
+bool audit(Line& line) {
+  std::optional<Verdict> refused = audit_source(line.candidate.source);
+  return line.accept(refused ? std::move(*refused) : passed(Gate::kSourceAudit));
+}
+
+// Settles which tune point counts. With one there is nothing to settle.
+std::optional<Arm> choose_variant(Line& line) {
+  Sweep sweep = sweep_tune(line.factory, line.jobs, line.candidate, line.cases, line.settings, line.stop);
+  std::ranges::move(sweep.notes, std::back_inserter(line.result.notes));
+  line.result.variants = sweep.tried;
+  if (!sweep.probe) {
+    line.accept(std::move(sweep.probe.error()));
+    return std::nullopt;
+  }
+  line.result.tune = std::move(sweep.tune);
+  line.result.variant = sweep.variant;
+  return std::move(*sweep.probe);
+}
+
+bool check(Line& line, const std::vector<Case>& cases, Arm arm, bool every_family) {
+  if (cases.empty()) {
+    return true;
+  }
+  std::vector<CheckPoint> points =
+      check_points(*line.factory.spec, cases, every_family, purpose_of(line.settings), line.settings);
+  return line.accept(
+      run_check_job(line.factory, line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop), line.stop));
+}
+
+// What remains after the probe, in one arm so that equal requests are one build: first `check`, then `time`.
+std::expected<Arm, Verdict> build_rest(const Line& line, const std::stop_token& stop) {
+  std::vector<Case> all = line.cases.check;
+  std::ranges::copy(line.cases.time, std::back_inserter(all));
+  return line.jobs.arm("candidate", line.candidate, all, line.result.tune, stop);
+}
+
+Arm part_of(const Arm& whole, std::size_t first, std::size_t count) {
+  Arm part;
+  part.name = whole.name;
+  for (std::size_t i = first; i < first + count; ++i) {
+    part.plans.push_back(whole.plans[i]);
+    const Digest& used = whole.plans[i].build;
+    if (std::ranges::find(part.builds, used, &Build::id) == part.builds.end()) {
+      part.builds.push_back(*std::ranges::find(whole.builds, used, &Build::id));
+    }
+  }
+  return part;
+}
+
+void remember_builds(Line& line, const Arm& arm) {
+  for (const ResolvedPlan& plan : arm.plans) {
+    if (std::ranges::find(line.result.builds, plan.build, &Build::id) == line.result.builds.end()) {
+      line.result.builds.push_back(*std::ranges::find(arm.builds, plan.build, &Build::id));
+      line.result.build_cases.push_back(plan.of.value);
+    }
+  }
+  if (!line.result.builds.empty()) {
+    line.result.kernels = line.result.builds.front().kernels;
+  }
+}
+
+// Probe and compilation of the rest side by side; a failed probe ends the compilation.
+std::optional<Arm> check_probe_while_building(Line& line, const Arm& probe) {
+  std::stop_source rest_stop;
+  const std::stop_callback outer(line.stop, [&] { rest_stop.request_stop(); });
+  auto rest = std::async(std::launch::async, [&] { return build_rest(line, rest_stop.get_token()); });
+  const auto wait_quietly = [&] {
+    rest_stop.request_stop();
+    rest.wait();
+  };
+  try {
+    if (line.factory.rig != nullptr && !check(line, line.cases.probe, probe, true)) {
+      wait_quietly();
+      remember_builds(line, probe);
+      return std::nullopt;
+    }
+  } catch (...) {
+    wait_quietly();
+    throw;
+  }
+  std::expected<Arm, Verdict> built = rest.get();
+  if (!built) {
+    remember_builds(line, probe);
+    line.accept(std::move(built.error()));
+    return std::nullopt;
+  }
+  return std::move(*built);
+}
+
+bool time_it(Line& line, Arm timed) {
+  std::vector<Arm> arms;
+  arms.push_back(std::move(timed));
+  if (line.settings.champion) {
+    auto champion =
+        line.jobs.arm("champion", *line.settings.champion, line.cases.time, line.settings.champion_tune, line.stop);
+    if (champion) {
+      arms.push_back(std::move(*champion));
+    } else {
+      line.result.notes.push_back("the champion was not timed beside it: " + champion.error().message);
+    }
+  }
+  const Job job = line.jobs.time_job(line.cases.time, std::move(arms), true, line.settings, line.stop);
+  std::expected<TimeReport, Verdict> report = run_time_job(line.factory, job, line.stop);
+  if (!report) {
+    return line.accept(std::move(report.error()));
+  }
+  line.result.measurement = std::move(report->measurement);
+  if (!line.accept(std::move(report->verdict))) {
+    return false;
+  }
+  line.result.score = score_of(*line.factory.spec, line.factory.facts, *line.result.measurement, line.settings.margin);
+  line.result.score->confirmed = line.settings.confirm;
+  line.result.state = AttemptState::kMeasured;
+  return true;
+}
+
+void walk(Line& line) {
+  if (!audit(line)) {
+    return;
+  }
+  line.cases = choose_cases(*line.factory.spec, line.factory.facts, line.settings);
+  std::ranges::copy(line.cases.notes, std::back_inserter(line.result.notes));
+  const std::optional<Arm> probe = choose_variant(line);
+  if (!probe) {
+    return;
+  }
+  const std::optional<Arm> rest = check_probe_while_building(line, *probe);
+  if (!rest) {
+    return;
+  }
+  const std::size_t checks = line.cases.check.size();
+  const Arm timed = part_of(*rest, checks, line.cases.time.size());
+  remember_builds(line, timed);
+  remember_builds(line, *probe);
+  remember_builds(line, *rest);
+  if (line.factory.rig == nullptr) {
+    line.accept(passed(Gate::kPlan));
+    line.result.notes.emplace_back("not executed: there is no device");
+    return;
+  }
+  if (check(line, line.cases.check, part_of(*rest, 0, checks), true) && line.settings.time &&
+      !line.cases.time.empty()) {
+    time_it(line, timed);
+  }
+}
+
+}  // namespace
+
+Evaluation evaluate_with(const Factory& factory, JobBuilder& jobs, const Candidate& candidate,
+                         const EvaluationSettings& settings, std::stop_token stop) {
+  Line line{factory, jobs, candidate, settings, stop, {}, {}};
+  try {
+    walk(line);
+  } catch (const Interrupted&) {
+    line.result.state = AttemptState::kOpen;
+  } catch (const RigFailed& failed) {
+    line.result.state = AttemptState::kOpen;
+    line.result.rig_fault = failed.fault;
+  }
+  return std::move(line.result);
+}
+
+Evaluation evaluate(const Factory& factory, const Candidate& candidate, const EvaluationSettings& settings,
+                    std::stop_token stop) {
+  JobBuilder jobs(factory, settings.compile_jobs);
+  return evaluate_with(factory, jobs, candidate, settings, stop);
+}
+
+}  // namespace kf

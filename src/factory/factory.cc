@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop: W attempts at once, each on a thread of its own; models, compilations and the device are shared seams that
+// order themselves. Attempt k sees attempts 1 .. k - W, all closed; nothing that it does depends on the others.
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "attempt.h"
+#include "confirm.h"
+#include "learn.h"
+#include "score.h"
+
+namespace kf {
+namespace {
+
+using Why = AttemptEnd::Why;
+
+class Loop {
+ public:
+  Loop(const Factory& factory, const RunSettings& settings, JobBuilder& jobs, std::stop_token stop)
+      : factory_(factory),
+        settings_(settings),
+        jobs_(jobs),
+        outer_(stop, [this] { stop_.request_stop(); }),
+        begun_(factory.clock->now()) {}
+
+  // Runs until a budget is spent or something ends the run. Throws what a thread threw, after all have ended.
+  void run() {
+    take_up_open_attempts();
+    for (std::int64_t k = factory_.ledger->last_attempt().value + 1; may_start(k); ++k) {
+      start(open(k));
+    }
+    wait_for_all();
+  }
+
+  StopReason reason() const { return reason_; }
+  const std::string& detail() const { return detail_; }
+  const Usage& spent() const { return spent_; }
+  std::vector<Attempt> attempts() {
+    const std::lock_guard lock(mutex_);
+    return visible_to(static_cast<std::int64_t>(closed_.size()) + width());
+  }
+  // Of the budget, before a call that is not an attempt's.
+  bool may_ask(std::string& why) const { return within_tokens_and_time(why); }
+
+ private:
+  std::int64_t width() const { return std::max(settings_.search.in_flight, 1); }
+
+  // Attempts that an interrupted run left open go on first; the closed ones are what was known.
+  void take_up_open_attempts() {
+    std::vector<AttemptRecords> open;
+    for (AttemptId id{1}; id <= factory_.ledger->last_attempt(); ++id.value) {
+      AttemptRecords records = read_attempt(*factory_.ledger, id);
+      ++ordinals_[records.proposal.role];
+      if (records.closed) {
+        spent_ = spent_ + records.closed->usage;
+        records.closed->id = id;
+        closed_.emplace(id.value, std::move(*records.closed));
+      } else {
+        open.push_back(std::move(records));
+      }
+    }
+    for (AttemptRecords& records : open) {
+      for (const auto& reply : records.replies) {
+        spent_ = spent_ + (reply ? reply->usage : reply.error().spent);
+      }
+      start(std::move(records));
+    }
+  }
+
+  // Attempts 1 .. k - W: what attempt k may know. The caller holds the lock.
+  std::vector<Attempt> visible_to(std::int64_t k) const {
+    std::vector<Attempt> visible;
+    for (const auto& [id, attempt] : closed_) {
+      if (id <= k - width()) {
+        visible.push_back(attempt);
+      }
+    }
+    return visible;
+  }
+
+  bool all_closed_up_to(std::int64_t last) const {
+    return last <= 0 || std::distance(closed_.begin(), closed_.upper_bound(last)) == last;
+  }
+
+  bool within_tokens_and_time(std::string& why) const {
+    const Budget& budget = settings_.budget;
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(factory_.clock->now() - begun_);
+    const std::int64_t tokens = tokens_of(spent_);
+    const std::int64_t cost = spent_.cost_nanodollars.value_or(0);
+    const auto text = [](std::string_view what, std::int64_t used, std::int64_t of) {
+      return std::string(what) + ": " + std::to_string(used) + " of " + std::to_string(of);
+    };
+    if (budget.wall.count() > 0 && passed >= budget.wall) {
+      why = text("wall time in ms", passed.count(), budget.wall.count());
+    } else if (budget.tokens > 0 && tokens >= budget.tokens) {
+      why = text("tokens", tokens, budget.tokens);
+    } else if (budget.cost_nanodollars > 0 && cost >= budget.cost_nanodollars) {
+      why = text("cost in nanodollars", cost, budget.cost_nanodollars);
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  // Waits until everything that attempt k may see is closed. False: no further attempt is to be opened.
+  bool may_start(std::int64_t k) {
+    std::unique_lock lock(mutex_);
+    if (k > settings_.budget.attempts) {
+      end_for(StopReason::kBudget, "attempts: " + std::to_string(settings_.budget.attempts) + " of " +
+                                       std::to_string(settings_.budget.attempts));
+      return false;
+    }
+    changed_.wait(lock,
+                  [&] { return ending_ || stop_.stop_requested() || all_closed_up_to(k - width()) || running_ == 0; });
+    if (ending_ || stop_.stop_requested() || !all_closed_up_to(k - width())) {
+      return false;
+    }
+    std::string why;
+    if (!within_tokens_and_time(why)) {
+      end_for(StopReason::kBudget, why);
+      return false;
+    }
+    return true;
+  }
+
+  AttemptRecords open(std::int64_t k) {
+    std::vector<Attempt> visible;
+    {
+      const std::lock_guard lock(mutex_);
+      visible = visible_to(k);
+    }
+    AttemptRecords records;
+    records.proposal = next_proposal(k, visible, settings_.search);
+    records.ordinal = ++ordinals_[records.proposal.role];
+    const TaskView task = task_view(factory_, visible);
+    ModelCall call = compose_call(records.proposal, task, records.ordinal, settings_.search);
+    records.id = factory_.ledger->open_attempt(call, opened_json(records.proposal, records.ordinal));
+    records.calls.push_back(std::move(call));
+    return records;
+  }
+
+  void start(AttemptRecords records) {
+    const std::lock_guard lock(mutex_);
+    ++running_;
+    threads_.emplace_back([this, records = std::move(records)]() mutable { carry_out(std::move(records)); });
+  }
+
+  // A thread's whole life. Exceptions (a full disk, a broken spec) end the run and are thrown again by run().
+  void carry_out(AttemptRecords records) {
+    try {
+      std::vector<Attempt> visible;
+      {
+        const std::lock_guard lock(mutex_);
+        visible = visible_to(records.id.value);
+      }
+      AttemptTask task{
+          &factory_, &settings_, &jobs_, std::move(records), visible, champion_of(visible), [this](const Usage& usage) {
+            spend(usage);
+          }};
+      finish(run_attempt(task, stop_.get_token()));
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = failure_ ? failure_ : std::current_exception();
+      ending_ = true;
+      stop_.request_stop();
+    }
+    const std::lock_guard lock(mutex_);
+    --running_;
+    changed_.notify_all();
+  }
+
+  void spend(const Usage& usage) {
+    const std::lock_guard lock(mutex_);
+    spent_ = spent_ + usage;
+  }
+
+  void finish(AttemptEnd end) {
+    const std::lock_guard lock(mutex_);
+    switch (end.why) {
+      case Why::kClosed:
+        closed_.emplace(end.attempt.id.value, std::move(end.attempt));
+        break;
+      case Why::kInterrupted:
+        break;
+      case Why::kWaiting:  // the others of the window are still asked, so that all their requests lie there
+        waiting_ = true;
+        break;
+      case Why::kModelFailed:
+        end_for(StopReason::kModelFailed, end.detail);
+        break;
+      case Why::kRigFailed:
+        end_for(StopReason::kRigFailed, end.detail);
+        stop_.request_stop();
+        break;
+    }
+  }
+
+  // The first reason stays. The caller holds the lock.
+  void end_for(StopReason reason, std::string detail) {
+    if (!ending_) {
+      reason_ = reason;
+      detail_ = std::move(detail);
+    }
+    ending_ = true;
+  }
+
+  void wait_for_all() {
+    for (std::jthread& thread : threads_) {
+      thread.join();
+    }
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+    const bool budget_only = !ending_ || reason_ == StopReason::kBudget;
+    if (waiting_ && budget_only) {
+      reason_ = StopReason::kWaiting;
+      detail_ = "waiting for replies";
+    }
+    if (stop_.stop_requested() && budget_only) {
+      reason_ = StopReason::kInterrupted;
+      detail_ = "interrupted";
+    }
+  }
+
+  const Factory& factory_;
+  const RunSettings& settings_;
+  JobBuilder& jobs_;
+  std::stop_source stop_;
+  std::stop_callback<std::function<void()>> outer_;
+  std::chrono::steady_clock::time_point begun_;
+
+  std::map<Role, std::uint64_t> ordinals_;  // touched by the opening thread alone
+  mutable std::mutex mutex_;                // guards what follows
+  std::condition_variable changed_;
+  std::map<std::int64_t, Attempt> closed_;
+  Usage spent_;
+  std::int64_t running_ = 0;
+  bool ending_ = false, waiting_ = false;
+  StopReason reason_ = StopReason::kBudget;
+  std::string detail_;
+  std::exception_ptr failure_;
+  std::vector<std::jthread> threads_;
+};
+
+void tell(const Factory& factory, Event::Kind kind, std::string text, std::optional<AttemptId> attempt = {},
+          std::optional<double> speedup = {}) {
+  if (factory.observe) {
+    factory.observe({kind, attempt.value_or(AttemptId{}), std::move(text), speedup});
+  }
+}
+
+// What an earlier start of this run drew and was given holds; a new run writes it down before anything else.
+void begin(Factory& factory, RunSettings& settings) {
+  if (const std::optional<RunStart> start = read_start(*factory.ledger)) {
+    settings.secret = start->secret;
+    factory.lessons = start->lessons;
+    write_event(*factory.ledger, "resumed", "");
+    tell(factory, Event::Kind::kRunStarted,
+         "resumed after attempt " + std::to_string(factory.ledger->last_attempt().value));
+    return;
+  }
+  write_start(*factory.ledger, factory, settings);
+  tell(factory, Event::Kind::kRunStarted, factory.spec->name + " on " + factory.facts.name);
+}
+
+// Callers of observe are many threads; its receiver is promised one at a time.
+Observer one_at_a_time(const Observer& observe) {
+  if (!observe) {
+    return {};
+  }
+  return [observe, mutex = std::make_shared<std::mutex>()](const Event& event) {
+    const std::lock_guard lock(*mutex);
+    observe(event);
+  };
+}
+
+bool is_win(const Attempt& attempt) {
+  return attempt.score && attempt.score->against_baseline == Comparison::kWin;
+}
+
+}  // namespace
+
+RunResult run_factory(const Factory& given, const RunSettings& wanted, std::stop_token stop) {
+  Factory factory = given;
+  RunSettings settings = wanted;
+  factory.observe = one_at_a_time(given.observe);
+  begin(factory, settings);
+  JobBuilder jobs(factory, settings.compile_jobs);
+  Loop loop(factory, settings, jobs, stop);
+  loop.run();
+
+  RunResult result;
+  result.reason = loop.reason();
+  result.detail = loop.detail();
+  result.attempts = loop.attempts();
+  if (result.reason == StopReason::kBudget && factory.rig != nullptr) {
+    confirm_champion(factory, settings, jobs, result, stop);
+  }
+  result.champion = best_attempt(result.attempts);
+  if (result.champion) {
+    const Attempt& best = *std::ranges::find(result.attempts, *result.champion, &Attempt::id);
+    result.beat_baseline = is_win(best);
+    tell(factory, Event::Kind::kChampion, "attempt " + std::to_string(best.id.value), best.id, best.score->speedup);
+  }
+  std::string why;
+  if (result.reason == StopReason::kBudget && loop.may_ask(why)) {
+    learn(factory, settings, result, stop);
+  } else if (!why.empty()) {
+    tell(factory, Event::Kind::kNote, "no lessons were asked for: " + why);
+  }
+  if (const LessonRound round = read_lesson_round(*factory.ledger, factory.ledger->last_attempt());
+      result.lessons.empty()) {
+    result.lessons = round.lessons;
+  }
+  write_event(*factory.ledger, "stopped", std::string(to_string(result.reason)) + ": " + result.detail);
+  tell(factory, Event::Kind::kRunStopped, result.detail);
+  return result;
+}
+
+}  // namespace kf

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs.h"
+
+#include <algorithm>
+#include <array>
+
+#include <kfactory/audit.h>
+#include <kfactory/harness.h>
+
+#include "cases.h"
+#include "copy_arms.h"
+#include "parallel.h"
+#include "stop.h"
+
+namespace kf {
+namespace {
+
+// One of each kind of way to copy; the fastest of a case is its copy row. (A sweep over all of them is not made yet.)
+constexpr std::array<std::string_view, 3> kCopyWays{"memcpy", "kf_copy_4_b512", "kf_copy_bulk_t32768"};
+
+Verdict refused(Gate gate, std::string reason, std::string message) {
+  Verdict verdict;
+  verdict.passed = false;
+  verdict.gate = gate;
+  verdict.reason = std::move(reason);
+  verdict.message = std::move(message);
+  return verdict;
+}
+
+Verdict refused(const BuildFailure& failure) {
+  const bool policy = failure.kind == BuildFailure::Kind::kPolicy;
+  return refused(policy ? Gate::kSourceAudit : Gate::kCompile, std::string(to_string(failure.kind)), failure.log);
+}
+
+Candidate own_candidate(const SourceFile& file) {
+  OrErrors<Candidate> candidate = parse_candidate(file.content, file.path);
+  if (!candidate) {
+    throw Fatal(file.path + " of the spec is no candidate file:\n" + to_string(candidate.error()));
+  }
+  return std::move(*candidate);
+}
+
+// What makes two requests the same build.
+Digest key_of(const BuildRequest& request) {
+  std::string text = request.source + '\0' + request.prelude + '\0' + request.arch;
+  for (const auto* list : {&request.defines, &request.flags}) {
+    text += '\1';
+    for (const std::string& item : *list) {
+      text += item + '\0';
+    }
+  }
+  return sha256(text);
+}
+
+// Distinct requests, and for each case the one that it uses.
+struct Requests {
+  std::vector<BuildRequest> distinct;
+  std::vector<std::size_t> of_case;
+};
+
+OrErrors<Requests> requests_for(const Spec& spec, const Candidate& candidate, std::span<const Case> cases,
+                                const Assignment& chosen, const DeviceFacts& facts) {
+  Requests requests;
+  std::map<Digest, std::size_t> seen;
+  for (const Case& of : cases) {
+    OrErrors<BuildRequest> request = build_request(spec, candidate, of, chosen, facts);
+    if (!request) {
+      return std::unexpected(request.error());
+    }
+    const auto [place, fresh] = seen.emplace(key_of(*request), requests.distinct.size());
+    if (fresh) {
+      requests.distinct.push_back(std::move(*request));
+    }
+    requests.of_case.push_back(place->second);
+  }
+  return requests;
+}
+
+void add_once(std::vector<Build>& builds, const Build& build) {
+  if (std::ranges::find(builds, build.id, &Build::id) == builds.end()) {
+    builds.push_back(build);
+  }
+}
+
+// A stuck launch ends after its own, much shorter deadline; this bounds a job that goes on for ever in small steps.
+std::chrono::milliseconds deadline_for(const Job& job, bool emulated) {
+  std::int64_t elements = 0;
+  for (const Case& of : job.cases) {
+    elements += elements_of(of);
+  }
+  const auto launches = static_cast<std::int64_t>(job.checks.size() + job.cases.size() * job.arms.size());
+  const std::chrono::milliseconds time(30'000 + launches * 500 + elements / 100'000);
+  return emulated ? time * 20 : time;
+}
+
+}  // namespace
+
+JobBuilder::JobBuilder(const Factory& factory, std::int32_t compile_jobs)
+    : factory_(factory),
+      compile_jobs_(static_cast<std::size_t>(std::max(compile_jobs, 1))),
+      compile_slots_(std::max(compile_jobs, 1)),
+      reference_(own_candidate(factory.spec->reference.cuda)) {
+  for (const BaselineSpec& baseline : factory.spec->baselines) {
+    if (baseline.kind == BaselineSpec::Kind::kCuda) {
+      baselines_.push_back({baseline.name, own_candidate(baseline.source)});
+    }
+  }
+}
+
+std::expected<Build, BuildFailure> JobBuilder::compile(const BuildRequest& request, const std::stop_token& stop) {
+  throw_if_stopped(stop);
+  compile_slots_.acquire();
+  std::expected<Build, BuildFailure> build = factory_.compiler->compile(request, stop);
+  compile_slots_.release();
+  if (!build) {
+    throw_if_stopped(stop);  // a child ended by a stop is no verdict on the candidate
+  }
+  return build;
+}
+
+std::expected<Arm, Verdict> JobBuilder::arm(std::string name, const Candidate& candidate, std::span<const Case> cases,
+                                            const Assignment& chosen, std::stop_token stop) {
+  const Spec& spec = *factory_.spec;
+  OrErrors<Requests> requests = requests_for(spec, candidate, cases, chosen, factory_.facts);
+  if (!requests) {
+    return std::unexpected(refused(Gate::kPlan, "expression", to_string(requests.error())));
+  }
+  std::vector<std::expected<Build, BuildFailure>> builds(requests->distinct.size());
+  for_each_index(builds.size(), compile_jobs_,
+                 [&](std::size_t i) { builds[i] = compile(requests->distinct[i], stop); });
+
+  Arm arm;
+  arm.name = std::move(name);
+  for (std::size_t i = 0; i < builds.size(); ++i) {
+    std::optional<Verdict> verdict =
+        builds[i] ? audit_binary(*builds[i], candidate.plan, spec) : refused(builds[i].error());
+    if (verdict) {
+      verdict->case_id =
+          cases[static_cast<std::size_t>(std::ranges::find(requests->of_case, i) - requests->of_case.begin())].id.value;
+      return std::unexpected(std::move(*verdict));
+    }
+    add_once(arm.builds, *builds[i]);
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    OrErrors<ResolvedPlan> plan =
+        resolve_plan(spec, candidate.plan, cases[i], chosen, factory_.facts, *builds[requests->of_case[i]]);
+    if (!plan) {
+      Verdict verdict = refused(Gate::kPlan, "limits", to_string(plan.error()));
+      verdict.case_id = cases[i].id.value;
+      return std::unexpected(std::move(verdict));
+    }
+    arm.plans.push_back(std::move(*plan));
+  }
+  return arm;
+}
+
+const Build& JobBuilder::harness(std::stop_token stop) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (harness_) {
+      return *harness_;
+    }
+  }
+  const auto built = compile(harness::harness_build_request(factory_.facts.arch), stop);
+  if (!built) {
+    throw Fatal("the harness kernels of kfactory do not compile for " + factory_.facts.arch + ":\n" +
+                built.error().log + "\n(kfactory doctor shows the toolkit that was found)");
+  }
+  const std::lock_guard lock(mutex_);
+  if (!harness_) {
+    harness_ = std::make_shared<const Build>(*built);
+  }
+  return *harness_;
+}
+
+std::pair<ResolvedPlan, Build> JobBuilder::resolve_reference(const Case& slice, const std::stop_token& stop) {
+  const Spec& spec = *factory_.spec;
+  const auto fail = [&](const std::string& why) {
+    return Fatal("the reference " + spec.reference.cuda.path + " cannot be used for case " + slice.id.value + ":\n" +
+                 why);
+  };
+  const Assignment none = tune_points(reference_.plan).front();
+  const OrErrors<BuildRequest> request = build_request(spec, reference_, slice, none, factory_.facts);
+  if (!request) {
+    throw fail(to_string(request.error()));
+  }
+  std::expected<Build, BuildFailure> build = compile(*request, stop);
+  if (!build) {
+    throw fail(build.error().log);
+  }
+  OrErrors<ResolvedPlan> plan = resolve_plan(spec, reference_.plan, slice, none, factory_.facts, *build);
+  if (!plan) {
+    throw fail(to_string(plan.error()));
+  }
+  return {std::move(*plan), std::move(*build)};
+}
+
+JobBuilder::Reference JobBuilder::reference_for(const Case& of, const std::stop_token& stop) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = references_.find(of.id.value); known != references_.end()) {
+      return *known->second;
+    }
+  }
+  const Spec& spec = *factory_.spec;
+  const auto slice_case = [&](std::int64_t extent) {
+    OrError<Case> slice = slice_of(spec, of, spec.reference.slice, extent);
+    if (!slice) {
+      throw Fatal("case " + of.id.value + " cannot be sliced for its reference: " + to_string(slice.error()));
+    }
+    return std::move(*slice);
+  };
+  Reference reference;
+  ReferencePlan& plan = reference.plan;
+  plan.axis = spec.reference.slice;
+  const std::int64_t whole = plan.axis.empty() ? 0 : of.axes.at(plan.axis);
+  plan.extent = whole > 0 ? slice_extent(slice_case(1), whole) : whole;
+  plan.slice_case = slice_case(plan.extent);
+  Build build;
+  std::tie(plan.plan, build) = resolve_reference(plan.slice_case, stop);
+  add_once(reference.builds, build);
+  if (whole > 0 && whole % plan.extent != 0) {
+    plan.tail_case = slice_case(whole % plan.extent);
+    plan.tail_plan.emplace();
+    std::tie(*plan.tail_plan, build) = resolve_reference(*plan.tail_case, stop);
+    add_once(reference.builds, build);
+  }
+  const std::lock_guard lock(mutex_);
+  references_[of.id.value] = std::make_shared<const Reference>(reference);
+  return reference;
+}
+
+Job JobBuilder::common(Job::Kind kind, const std::vector<Case>& cases, std::stop_token stop) {
+  const Spec& spec = *factory_.spec;
+  Job job;
+  job.kind = kind;
+  job.cases = cases;
+  job.harness = harness(stop);
+  job.bounds = spec.tolerance;
+  job.nonfinite = spec.nonfinite;
+  job.deterministic = spec.limits.deterministic;
+  job.families = spec.families;
+  job.state = spec.objective.state;
+  job.method = factory_.facts.kind == "emulator" ? ClockMethod::kEstimate : ClockMethod::kEvents;
+  std::vector<Reference> references(cases.size());
+  for_each_index(cases.size(), compile_jobs_, [&](std::size_t i) { references[i] = reference_for(cases[i], stop); });
+  for (Reference& reference : references) {
+    for (const Build& build : reference.builds) {
+      add_once(job.reference.builds, build);
+    }
+    job.reference.plans.push_back(std::move(reference.plan));
+  }
+  return job;
+}
+
+Job JobBuilder::check_job(const std::vector<Case>& cases, Arm candidate, std::vector<CheckPoint> checks,
+                          std::stop_token stop) {
+  Job job = common(Job::Kind::kCheck, cases, stop);
+  job.arms.push_back(std::move(candidate));
+  job.checks = std::move(checks);
+  job.deadline = deadline_for(job, factory_.facts.kind == "emulator");
+  return job;
+}
+
+Job JobBuilder::time_job(const std::vector<Case>& cases, std::vector<Arm> arms, bool with_baselines,
+                         const EvaluationSettings& settings, std::stop_token stop) {
+  Job job = common(Job::Kind::kTime, cases, stop);
+  job.arms = std::move(arms);
+  if (with_baselines) {
+    for (const Baseline& baseline : baselines_) {
+      const Assignment first = tune_points(baseline.candidate.plan).front();
+      std::expected<Arm, Verdict> built = arm("baseline:" + baseline.name, baseline.candidate, cases, first, stop);
+      if (!built) {
+        throw Fatal("the baseline " + baseline.name + " of the spec was refused (" +
+                    std::string(to_string(built.error().gate)) + "): " + built.error().message);
+      }
+      job.arms.push_back(std::move(*built));
+    }
+    add_copy_arms(job);
+  }
+  const Purpose purpose = settings.confirm ? Purpose::kConfirm : Purpose::kTime;
+  for (const Case& of : cases) {
+    job.time_seeds.push_back(seed_for(settings.secret, purpose, settings.variant, of.id.value, 1'000));
+  }
+  job.deadline = deadline_for(job, factory_.facts.kind == "emulator");
+  return job;
+}
+
+void JobBuilder::add_copy_arms(Job& job) const {
+  if (factory_.facts.kind == "emulator") {
+    return;  // a copy has no instructions to count
+  }
+  for (const std::string_view id : kCopyWays) {
+    std::vector<Launch> ways;
+    for (const Case& of : job.cases) {
+      const std::vector<Launch> all = ways_to_copy(*factory_.spec, of, factory_.facts);
+      if (const auto way = std::ranges::find(all, id, &Launch::id); way != all.end()) {
+        ways.push_back(*way);
+      }
+    }
+    if (ways.size() == job.cases.size()) {  // a device may lack one (bulk copies before sm_90)
+      job.arms.push_back(copy_arm("copy:" + std::string(id), *factory_.spec, job.cases, ways, job.harness));
+    }
+  }
+}
+
+std::int64_t slice_extent(const Case& one, std::int64_t whole) {
+  std::int64_t bytes = 0;  // of float64 outputs, a slice of extent 1
+  for (const Tensor& tensor : one.tensors) {
+    bytes += tensor.role == TensorRole::kInput ? 0 : tensor.elements() * 8;
+  }
+  return std::clamp<std::int64_t>(kReferenceSliceBytes / std::max<std::int64_t>(bytes, 1), 1, whole);
+}
+
+}  // namespace kf

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <semaphore>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <kfactory/factory.h>
+#include <kfactory/job.h>
+
+namespace kf {
+
+// Turns candidates and cases into jobs: compiles, audits, resolves, and puts the float64 reference, the baselines and
+// the copy rows beside them. What does not depend on the candidate is built once. Thread-safe; one a run.
+// A refused candidate is a Verdict; a reference, baseline or harness that does not build throws Fatal (the spec or
+// this program is wrong, not the candidate); a stop throws Interrupted.
+class JobBuilder {
+ public:
+  JobBuilder(const Factory& factory, std::int32_t compile_jobs);
+
+  // Distinct builds are compiled in parallel, bounded over all callers by `compile_jobs`.
+  std::expected<Arm, Verdict> arm(std::string name, const Candidate& candidate, std::span<const Case> cases,
+                                  const Assignment& chosen, std::stop_token stop);
+
+  Job check_job(const std::vector<Case>& cases, Arm candidate, std::vector<CheckPoint> checks, std::stop_token stop);
+  // Arms in the order given, then the spec's CUDA baselines and the copy rows when `with_baselines`.
+  Job time_job(const std::vector<Case>& cases, std::vector<Arm> arms, bool with_baselines,
+               const EvaluationSettings& settings, std::stop_token stop);
+
+  // The spec's CUDA baselines as candidates, in the spec's order.
+  struct Baseline {
+    std::string name;
+    Candidate candidate;
+  };
+  const std::vector<Baseline>& baselines() const { return baselines_; }
+  const Build& harness(std::stop_token stop);
+
+ private:
+  Job common(Job::Kind kind, const std::vector<Case>& cases, std::stop_token stop);
+  struct Reference {
+    std::vector<Build> builds;
+    ReferencePlan plan;
+  };
+  void add_copy_arms(Job& job) const;
+  Reference reference_for(const Case& of, const std::stop_token& stop);
+  std::expected<Build, BuildFailure> compile(const BuildRequest& request, const std::stop_token& stop);
+  std::pair<ResolvedPlan, Build> resolve_reference(const Case& slice, const std::stop_token& stop);
+
+  const Factory& factory_;
+  std::size_t compile_jobs_;
+  std::counting_semaphore<> compile_slots_;
+  Candidate reference_;
+  std::vector<Baseline> baselines_;
+  std::mutex mutex_;                                                    // guards what follows
+  std::map<std::string, std::shared_ptr<const Reference>> references_;  // by case id
+  std::shared_ptr<const Build> harness_;
+};
+
+// Bytes that the float64 outputs of one slice of a reference may have.
+inline constexpr std::int64_t kReferenceSliceBytes = 512LL << 20;
+// The largest extent whose outputs stay below that; at least 1, at most `whole`. `one`: the slice of extent 1.
+std::int64_t slice_extent(const Case& one, std::int64_t whole);
+
+}  // namespace kf

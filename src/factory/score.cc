@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "score.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace kf {
+namespace {
+
+// A share of the floor that calibration and the L2's last lines may explain.
+constexpr double kPhysicsSlack = 0.9;
+
+int index_of(const CaseTiming& timing, std::string_view arm) {
+  const auto found = std::ranges::find(timing.arms, arm);
+  return found == timing.arms.end() ? -1 : static_cast<int>(found - timing.arms.begin());
+}
+
+Interval time_of(const CaseTiming& timing, int arm) {
+  std::vector<double> nanoseconds;
+  for (const Sample& sample : timing.samples) {
+    if (sample.arm == arm) {
+      nanoseconds.push_back(sample.nanoseconds);
+    }
+  }
+  return nanoseconds.empty() ? Interval{} : median_interval(std::move(nanoseconds));
+}
+
+// The arm with the smallest median among those whose name begins so; -1: none has samples.
+int fastest(const CaseTiming& timing, std::string_view prefix) {
+  int best = -1;
+  double least = 0;
+  for (int arm = 0; arm < static_cast<int>(timing.arms.size()); ++arm) {
+    if (!timing.arms[static_cast<std::size_t>(arm)].starts_with(prefix)) {
+      continue;
+    }
+    const Interval time = time_of(timing, arm);
+    if (time.samples > 0 && (best < 0 || time.median < least)) {
+      best = arm;
+      least = time.median;
+    }
+  }
+  return best;
+}
+
+const Case* case_of(const Spec& spec, const std::string& id) {
+  for (const auto& [set, cases] : spec.cases) {
+    const auto found = std::ranges::find(cases, id, [](const Case& of) { return of.id.value; });
+    if (found != cases.end()) {
+      return &*found;
+    }
+  }
+  return nullptr;
+}
+
+void refuse_faster_than_physics(CaseScore& score, ClockMethod method, CacheState state) {
+  const bool judged = method != ClockMethod::kEstimate && state != CacheState::kWarm;
+  if (judged && score.floor_nanoseconds > 0 && score.candidate.samples > 0 &&
+      score.candidate.median < kPhysicsSlack * score.floor_nanoseconds) {
+    score.against_baseline = score.against_champion = Comparison::kRefused;
+    score.notes.push_back("SUSPECT: faster than its bytes can move on this device; not counted until explained");
+  }
+}
+
+CaseScore score_case(const Spec& spec, const DeviceFacts& facts, const CaseTiming& timing, double margin) {
+  CaseScore score;
+  score.case_id = timing.case_id;
+  score.notes = timing.notes;
+  const int candidate = index_of(timing, "candidate");
+  const int champion = index_of(timing, "champion");
+  const int baseline = fastest(timing, "baseline:");
+  const int copy = fastest(timing, "copy");
+  score.candidate = time_of(timing, candidate);
+  if (baseline >= 0) {
+    score.baseline = time_of(timing, baseline);
+    score.baseline_name = timing.arms[static_cast<std::size_t>(baseline)].substr(std::string_view("baseline:").size());
+    score.to_baseline = ratio_interval(timing, candidate, baseline);
+    score.against_baseline = compare_arms(timing, candidate, baseline, margin);
+  }
+  if (champion >= 0) {
+    score.champion = time_of(timing, champion);
+    score.to_champion = ratio_interval(timing, candidate, champion);
+    score.against_champion = compare_arms(timing, candidate, champion, margin);
+  }
+  if (copy >= 0) {
+    score.copy = time_of(timing, copy);
+  }
+  if (const Case* of = case_of(spec, timing.case_id)) {
+    score.floor_nanoseconds = floor_nanoseconds(spec, *of, facts);
+  }
+  refuse_faster_than_physics(score, timing.method, timing.state);
+  return score;
+}
+
+double speedup_over(const std::vector<Interval>& ratios) {
+  std::vector<double> inverse;
+  for (const Interval& ratio : ratios) {
+    if (ratio.samples > 0 && ratio.median > 0) {
+      inverse.push_back(1.0 / ratio.median);
+    }
+  }
+  return inverse.empty() ? 0.0 : geomean(inverse);
+}
+
+// A veto turns a win into what it is: a kernel that is too slow somewhere.
+void apply_veto(const Spec& spec, Score& score) {
+  if (spec.objective.veto <= 0 || score.against_baseline != Comparison::kWin) {
+    return;
+  }
+  for (CaseScore& of : score.cases) {
+    if (of.to_baseline.samples > 0 && of.to_baseline.low > 1.0 + spec.objective.veto) {
+      of.notes.push_back("slower than the baseline by more than the spec's veto");
+      score.against_baseline = Comparison::kLoss;
+    }
+  }
+}
+
+}  // namespace
+
+double floor_nanoseconds(const Spec& spec, const Case& of, const DeviceFacts& facts) {
+  const OrError<Work> work = work_of(spec, of);
+  if (!work || facts.dram_bytes_per_second <= 0) {
+    return 0;
+  }
+  const auto bytes = work->read_bytes + std::max<std::int64_t>(0, work->write_bytes - facts.l2_bytes);
+  return static_cast<double>(bytes) / facts.dram_bytes_per_second * 1e9;
+}
+
+Comparison combine(std::span<const Interval> ratios, std::span<const Comparison> each, double margin) {
+  if (ratios.empty() || std::ranges::find(each, Comparison::kRefused) != each.end()) {
+    return ratios.empty() ? Comparison::kInconclusive : Comparison::kRefused;
+  }
+  std::vector<double> lows, highs;
+  for (const Interval& ratio : ratios) {
+    if (ratio.samples == 0 || ratio.low <= 0) {
+      return Comparison::kInconclusive;
+    }
+    lows.push_back(ratio.low);
+    highs.push_back(ratio.high);
+  }
+  const double low = geomean(lows);
+  const double high = geomean(highs);
+  if (high < 1.0 - margin) {
+    return Comparison::kWin;
+  }
+  if (low > 1.0 + margin) {
+    return Comparison::kLoss;
+  }
+  return low >= 1.0 - margin && high <= 1.0 + margin ? Comparison::kTie : Comparison::kInconclusive;
+}
+
+Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& measurement, double margin) {
+  Score score;
+  std::vector<Interval> to_baseline, to_champion;
+  std::vector<Comparison> baseline, champion;
+  for (const CaseTiming& timing : measurement.cases) {
+    score.method = timing.method;
+    score.state = timing.state;
+    const CaseScore& of = score.cases.emplace_back(score_case(spec, facts, timing, margin));
+    if (of.baseline.samples > 0) {
+      to_baseline.push_back(of.to_baseline);
+      baseline.push_back(of.against_baseline);
+    }
+    if (of.champion.samples > 0) {
+      to_champion.push_back(of.to_champion);
+      champion.push_back(of.against_champion);
+    }
+  }
+  score.speedup = speedup_over(to_baseline);
+  score.speedup_over_champion = speedup_over(to_champion);
+  score.against_baseline = combine(to_baseline, baseline, margin);
+  score.against_champion = combine(to_champion, champion, margin);
+  apply_veto(spec, score);
+  return score;
+}
+
+std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts) {
+  std::vector<const Attempt*> measured;
+  for (const Attempt& attempt : attempts) {
+    if (attempt.state == AttemptState::kMeasured && attempt.score &&
+        attempt.score->against_baseline != Comparison::kRefused) {
+      measured.push_back(&attempt);
+    }
+  }
+  std::map<std::string, std::size_t> seen;
+  for (const Attempt* attempt : measured) {
+    for (const CaseScore& of : attempt->score->cases) {
+      ++seen[of.case_id];
+    }
+  }
+  const auto value = [&](const Attempt& attempt) {
+    std::vector<double> common;
+    for (const CaseScore& of : attempt.score->cases) {
+      const Interval& figure = of.to_baseline.samples > 0 ? of.to_baseline : of.candidate;  // no baseline: plain time
+      if (seen[of.case_id] == measured.size() && figure.median > 0) {
+        common.push_back(figure.median);
+      }
+    }
+    return common.empty() ? std::numeric_limits<double>::infinity() : geomean(common);
+  };
+  const Attempt* best = nullptr;
+  for (const Attempt* attempt : measured) {
+    if (best == nullptr || value(*attempt) < value(*best)) {
+      best = attempt;
+    }
+  }
+  return best == nullptr ? std::nullopt : std::optional(best->id);
+}
+
+}  // namespace kf

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include <kfactory/attempt.h>
+#include <kfactory/device_facts.h>
+#include <kfactory/measurement.h>
+#include <kfactory/spec.h>
+
+namespace kf {
+
+// Statistics of a measurement, recomputed from its samples. Pure: equal measurements give equal scores. Arms:
+// "candidate", "champion", "champion_again", "baseline:NAME" (the fastest counts), "copy:NAME" (the fastest counts).
+Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& measurement, double margin);
+
+// Nanoseconds under which the bytes that must move cannot be moved: reads, and writes beyond what the L2 can keep, at
+// the device's bandwidth. 0: unknown. (No floor from flops yet: the rate of tensor cores is not calibrated.)
+double floor_nanoseconds(const Spec& spec, const Case& of, const DeviceFacts& facts);
+
+// The comparison of several cases taken together, from their ratio intervals: the geometric means of the bounds are
+// held against the margin, so one clear win does not outvote a doubtful rest.
+Comparison combine(std::span<const Interval> ratios, std::span<const Comparison> each, double margin);
+
+// Of right and measured attempts, the one with the best geomean of candidate / baseline over the cases that all of them
+// have; equal ones: the earlier. Refused figures (noise, faster than physics) do not count.
+std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts);
+
+}  // namespace kf

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "stop.h"
+
+namespace kf {
+namespace {
+
+constexpr std::size_t kSweepCases = 2;   // timed cases that a sweep decides on
+constexpr std::int32_t kSweepQuads = 6;  // enough to rank points; the winner is measured properly afterwards
+
+Verdict blamed(const Fault& fault, Gate gate) {
+  if (fault.kind == Fault::Kind::kRig) {
+    throw RigFailed{fault};
+  }
+  Verdict verdict;
+  verdict.passed = false;
+  verdict.gate = gate;
+  verdict.reason = fault.reason;
+  verdict.message = fault.what;
+  return verdict;
+}
+
+Outcome run_job(const Factory& factory, const Job& job, const std::stop_token& stop) {
+  throw_if_stopped(stop);
+  Outcome outcome = factory.rig->run(job, stop);
+  throw_if_stopped(stop);  // a job cut short by a stop says nothing
+  return outcome;
+}
+
+[[noreturn]] void wrong_answer() {
+  throw RigFailed{{Fault::Kind::kRig, "protocol", "the worker answered with another kind of outcome than the job's"}};
+}
+
+std::string words(const Assignment& tune) {
+  std::string text;
+  for (const auto& [name, value] : tune) {
+    text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
+  }
+  return text;
+}
+
+struct Point {
+  std::int32_t index = 0;
+  Assignment tune;
+  Arm probe;
+};
+
+// Geometric mean over the cases of each arm's median; arms without samples are infinitely slow.
+std::vector<double> times_of(const Measurement& measurement, std::size_t arms) {
+  std::vector<double> times(arms, 0);
+  for (std::size_t arm = 0; arm < arms; ++arm) {
+    std::vector<double> medians;
+    for (const CaseTiming& timing : measurement.cases) {
+      std::vector<double> nanoseconds;
+      for (const Sample& sample : timing.samples) {
+        if (sample.arm == static_cast<std::int32_t>(arm)) {
+          nanoseconds.push_back(sample.nanoseconds);
+        }
+      }
+      if (!nanoseconds.empty()) {
+        medians.push_back(median_interval(std::move(nanoseconds)).median);
+      }
+    }
+    times[arm] = medians.size() == measurement.cases.size() && !medians.empty()
+                     ? geomean(medians)
+                     : std::numeric_limits<double>::infinity();
+  }
+  return times;
+}
+
+// All points in one job, interleaved: they meet the same clocks and temperatures.
+std::size_t fastest_of(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const ChosenCases& cases,
+                       const EvaluationSettings& settings, std::vector<Point>& points, Sweep& sweep,
+                       const std::stop_token& stop) {
+  const std::vector<Case> timed(
+      cases.time.begin(), cases.time.begin() + static_cast<std::ptrdiff_t>(std::min(kSweepCases, cases.time.size())));
+  std::vector<Arm> arms;
+  std::vector<std::size_t> of_arm;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    auto arm = jobs.arm("variant:" + std::to_string(points[i].index), candidate, timed, points[i].tune, stop);
+    if (arm) {
+      arms.push_back(std::move(*arm));
+      of_arm.push_back(i);
+    } else {
+      sweep.notes.push_back(words(points[i].tune) + ": " + arm.error().message);
+    }
+  }
+  if (arms.size() < 2) {
+    return of_arm.empty() ? 0 : of_arm.front();
+  }
+  const std::size_t count = arms.size();
+  Job job = jobs.time_job(timed, std::move(arms), false, settings, stop);
+  job.min_quads = job.max_quads = kSweepQuads;
+  const std::expected<TimeReport, Verdict> report = run_time_job(factory, job, stop);
+  if (!report) {
+    sweep.notes.push_back("the sweep could not be timed (" + report.error().reason + "): first point taken");
+    return of_arm.front();
+  }
+  const std::vector<double> times = times_of(report->measurement, count);
+  for (std::size_t arm = 0; arm < count; ++arm) {
+    sweep.notes.push_back("swept " + words(points[of_arm[arm]].tune) + ": " +
+                          std::to_string(static_cast<std::int64_t>(times[arm])) + " ns");
+  }
+  return of_arm[static_cast<std::size_t>(std::ranges::min_element(times) - times.begin())];
+}
+
+}  // namespace
+
+Verdict run_check_job(const Factory& factory, const Job& job, std::stop_token stop) {
+  Outcome outcome = run_job(factory, job, stop);
+  if (const Fault* fault = std::get_if<Fault>(&outcome)) {
+    return blamed(*fault, Gate::kCheck);
+  }
+  if (CheckReport* report = std::get_if<CheckReport>(&outcome)) {
+    return std::move(report->verdict);
+  }
+  wrong_answer();
+}
+
+std::expected<TimeReport, Verdict> run_time_job(const Factory& factory, const Job& job, std::stop_token stop) {
+  Outcome outcome = run_job(factory, job, stop);
+  if (const Fault* fault = std::get_if<Fault>(&outcome)) {
+    return std::unexpected(blamed(*fault, Gate::kTimedRun));
+  }
+  if (TimeReport* report = std::get_if<TimeReport>(&outcome)) {
+    return std::move(*report);
+  }
+  wrong_answer();
+}
+
+Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const ChosenCases& cases,
+                 const EvaluationSettings& settings, std::stop_token stop) {
+  Sweep sweep;
+  std::vector<Assignment> assignments = tune_points(candidate.plan);
+  const auto limit = static_cast<std::size_t>(std::max(settings.max_variants, 1));
+  if (assignments.size() > limit) {
+    sweep.notes.push_back(std::to_string(assignments.size()) + " tune points; the first " + std::to_string(limit) +
+                          " were tried");
+    assignments.resize(limit);
+  }
+  if (settings.tune) {
+    assignments = {*settings.tune};
+  }
+  const std::vector<Case>& probe_cases = cases.probe.empty() ? cases.time : cases.probe;
+  const bool swept = assignments.size() > 1 && factory.rig != nullptr;
+  std::vector<Point> points;
+  std::optional<Verdict> first_refusal;
+  for (std::size_t i = 0; i < assignments.size(); ++i) {
+    ++sweep.tried;
+    std::expected<Arm, Verdict> arm = jobs.arm("candidate", candidate, probe_cases, assignments[i], stop);
+    std::optional<Verdict> refusal = arm ? std::nullopt : std::optional(arm.error());
+    if (arm && swept && !cases.probe.empty()) {
+      Verdict verdict = run_check_job(
+          factory,
+          jobs.check_job(cases.probe, *arm, check_points(*factory.spec, cases.probe, false, Purpose::kCheck, settings),
+                         stop),
+          stop);
+      refusal = verdict.passed ? std::nullopt : std::optional(std::move(verdict));
+    }
+    if (refusal) {
+      sweep.notes.push_back(assignments.size() > 1 ? "refused " + words(assignments[i]) + ": " + refusal->reason : "");
+      first_refusal = first_refusal ? first_refusal : refusal;
+      continue;
+    }
+    points.push_back({static_cast<std::int32_t>(i), assignments[i], std::move(*arm)});
+    if (!swept) {
+      break;  // nothing to choose by
+    }
+  }
+  std::erase(sweep.notes, "");
+  if (points.empty()) {
+    sweep.probe = std::unexpected(std::move(*first_refusal));
+    return sweep;
+  }
+  if (assignments.size() > 1 && factory.rig == nullptr) {
+    sweep.notes.emplace_back("tune points were not swept: there is no device; the first that builds was taken");
+  }
+  const bool choose = points.size() > 1 && settings.time && !cases.time.empty();
+  Point& best = points[choose ? fastest_of(factory, jobs, candidate, cases, settings, points, sweep, stop) : 0];
+  sweep.tune = std::move(best.tune);
+  sweep.variant = best.index;
+  sweep.probe = std::move(best.probe);
+  return sweep;
+}
+
+}  // namespace kf
