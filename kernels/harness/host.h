@@ -9,6 +9,7 @@
 #include <kfactory/build.h>
 #include <kfactory/device.h>
 #include <kfactory/family.h>
+#include <kfactory/harness.h>
 #include "kernels/harness/compare.cuh"
 
 // The harness on the host: the same definitions as the kernels of harness.cu, over spans of bytes. The emulator and the
@@ -67,10 +68,5 @@ void judge_regions(const ComparePlan& plan, std::span<const SquareSums> squares,
 
 // harness.cu with its headers in place of the #include lines: one text, for a compiler without files.
 std::string harness_source();
-BuildRequest harness_build_request(std::string_view arch);
-
-// Ways to copy `bytes` bytes from tensor 0 to tensor 1, each a plan's only launch; kernels come from the harness build.
-// The best of them is the `copy` row of every table.
-std::vector<Launch> copy_launches(std::int64_t bytes, const DeviceFacts& facts);
 
 }  // namespace kf::harness
