@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kf {
 
@@ -30,7 +31,9 @@ struct Usage {
   std::optional<std::int64_t> input_tokens, cached_tokens, output_tokens, reasoning_tokens;
   std::int64_t estimated_input_tokens = 0, estimated_output_tokens = 0;
   std::optional<std::int64_t> cost_nanodollars;   // nullopt: price unknown
-  std::string raw_json;                           // the server's usage object, verbatim
+  std::string raw_json;                           // the server's usage object
+  std::int64_t retried_tokens = 0;                // estimate: earlier tries of this call that reached the model; in
+                                                  // the cost, not in the counts above
 };
 
 enum class Finish : std::uint8_t { kDone, kLength, kRefused, kFiltered, kTool, kContextFull, kError, kUnknown };
@@ -46,6 +49,7 @@ struct Reply {
   std::string request_body;           // as sent, without any key
   std::chrono::milliseconds latency{0};
   int tries = 1;
+  std::vector<std::string> notes;     // "answers another request than the one recorded", "usage is an estimate"...
 };
 
 struct ModelError {
