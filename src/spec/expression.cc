@@ -171,9 +171,7 @@ class Evaluator {
     return overflows ? overflow(node) : Value(result);
   }
 
-  Value overflow(const ExpressionNode& node) const {
-    return fail(node, "overflow: the value does not fit 64 bits");
-  }
+  Value overflow(const ExpressionNode& node) const { return fail(node, "overflow: the value does not fit 64 bits"); }
 
   Value divide(const ExpressionNode& node, std::int64_t a, std::int64_t b) const {
     if (b == 0) {
@@ -248,7 +246,9 @@ OrError<std::int64_t> Expression::evaluate(const Scope& scope) const {
   return Evaluator(scope, where_, text_).evaluate(*root_);
 }
 
-const std::string& Expression::text() const { return text_; }
+const std::string& Expression::text() const {
+  return text_;
+}
 
 std::vector<std::string> Expression::names() const {
   std::set<std::string> names;

@@ -10,19 +10,43 @@
 namespace kf {
 
 enum class Operation : std::uint8_t {
-  kLiteral, kName,
-  kNegate, kNot, kPower, kMultiply, kDivide, kRemainder, kAdd, kSubtract,
-  kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual, kAnd, kOr, kSelect,
-  kCeilDiv, kRoundUp, kMin, kMax, kPow2Ceil, kHas, kSizeof, kAlign, kResident,
+  kLiteral,
+  kName,
+  kNegate,
+  kNot,
+  kPower,
+  kMultiply,
+  kDivide,
+  kRemainder,
+  kAdd,
+  kSubtract,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kEqual,
+  kNotEqual,
+  kAnd,
+  kOr,
+  kSelect,
+  kCeilDiv,
+  kRoundUp,
+  kMin,
+  kMax,
+  kPow2Ceil,
+  kHas,
+  kSizeof,
+  kAlign,
+  kResident,
 };
 
 // One operation of the syntax tree. Depth is bounded by kMaxDepth, so walking it recursively is safe.
 struct ExpressionNode {
   Operation operation = Operation::kLiteral;
-  int column = 1;             // 1-based, of the operator, name or literal
+  int column = 1;  // 1-based, of the operator, name or literal
   int depth = 1;
   std::int64_t literal = 0;
-  std::string name;           // kName, kHas, kSizeof, kAlign, kResident
+  std::string name;  // kName, kHas, kSizeof, kAlign, kResident
   std::vector<std::shared_ptr<const ExpressionNode>> operands;
 };
 

@@ -9,8 +9,12 @@
 namespace kf {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 struct BinaryOperator {
   std::string_view text;
@@ -95,8 +99,9 @@ class ExpressionParser {
     }
     const char c = text_[position_];
     const bool printable = c > ' ' && c < '\x7f';
-    return fail(position_, "found " + (printable ? "'" + std::string(1, c) + "'" : "a character outside ASCII") +
-                               " where " + wanted + " is expected, in \"" + std::string(text_) + "\"",
+    return fail(position_,
+                "found " + (printable ? "'" + std::string(1, c) + "'" : "a character outside ASCII") + " where " +
+                    wanted + " is expected, in \"" + std::string(text_) + "\"",
                 "allowed: integers, names, ( ), + - * / % ^ ?: && || ! < <= == != >= >, ceil_div round_up min max "
                 "pow2_ceil has sizeof align resident");
   }
@@ -255,7 +260,8 @@ class ExpressionParser {
   std::string identifier() {
     skip_space();
     const std::size_t at = position_;
-    while (position_ < text_.size() && (is_letter(text_[position_]) || (position_ > at && is_digit(text_[position_])))) {
+    while (position_ < text_.size() &&
+           (is_letter(text_[position_]) || (position_ > at && is_digit(text_[position_])))) {
       ++position_;
     }
     return std::string(text_.substr(at, position_ - at));

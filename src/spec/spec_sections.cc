@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reference, tolerance, work, families, relations, limits, objective and baselines.
+#include <kfactory/family.h>
+
+#include <algorithm>
+
+#include "format/nearest.h"
+#include "format/spec_json.h"
+#include "spec_reader.h"
+
+namespace kf {
+namespace {
+
+std::vector<std::string> tensor_names(const Spec& spec, bool inputs) {
+  std::vector<std::string> names;
+  for (const TensorSpec& tensor : spec.tensors) {
+    if (!tensor.scalar && (inputs ? tensor.role != TensorRole::kOutput : tensor.role != TensorRole::kInput)) {
+      names.push_back(tensor.name);
+    }
+  }
+  return names;
+}
+
+SourceFile read_file(const JsonAt& at, const FileReader& read) {
+  SourceFile file;
+  file.path = at.string();
+  if (file.path.empty()) {
+    if (at.is(JsonNode::Kind::kString)) {
+      at.error("found an empty file name");
+    }
+    return file;
+  }
+  const std::string slashed = "/" + file.path + "/";
+  if (file.path.front() == '/' || slashed.find("/../") != std::string::npos ||
+      file.path.find('\\') != std::string::npos) {
+    at.error("the file \"" + file.path + "\" is not below the spec's folder; absolute paths, .. and \\ are refused",
+             "put the file beside the spec");
+    return file;
+  }
+  OrError<std::string> content = read(file.path);
+  if (content) {
+    file.content = std::move(*content);
+  } else {
+    at.error(content.error().what, content.error().hint);
+  }
+  return file;
+}
+
+bool is_exact(const Spec& spec, const std::string& dtype) {
+  if (const auto known = dtype_from_string(dtype)) {
+    return !is_floating(*known);
+  }
+  for (const auto& [name, dtypes] : spec.types) {
+    if (name == dtype) {
+      return std::ranges::none_of(dtypes, is_floating);
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> read_region(const JsonAt& at, const TensorSpec& output) {
+  std::vector<std::string> region;
+  std::vector<std::string> dims;
+  for (const Expression& size : output.shape) {
+    dims.push_back(size.text());
+  }
+  if (!at.present()) {
+    return region;
+  }
+  for (const JsonAt& item : at.items()) {
+    region.push_back(item.string());
+    if (std::ranges::find(dims, region.back()) == dims.end()) {
+      item.error("\"" + region.back() + "\" is no dim of \"" + output.name + "\"; allowed: " + joined(dims));
+    }
+  }
+  return region;
+}
+
+Bound read_bound(const JsonAt& at, const TensorSpec& output) {
+  Bound bound;
+  bound.ulp = at["ulp"].number(0.0, 1.0);
+  bound.acc = at["acc"].number(0.0, 0.0);
+  bound.condition = at["cond"].string();
+  bound.rms = at["rms"].number(0.0, 0.0);
+  bound.region = read_region(at["region"], output);
+  if (at["cond"].present() && (!bound.condition.ends_with("__cond") || bound.condition.size() == 6)) {
+    at["cond"].error("found \"" + bound.condition + "\"; a condition's name ends in __cond, as in \"" + output.name +
+                     "__cond\"");
+  }
+  if (!bound.region.empty() && bound.rms == 0.0) {
+    at["region"].error("a region without \"rms\" has no effect", "give \"rms\" a value above 0");
+  }
+  return bound;
+}
+
+// Slicing is sound only where the axis is a plain dim: then a slice is a range of indices of each tensor.
+void check_slice(const JsonAt& at, const Spec& spec) {
+  const std::string& axis = spec.reference.slice;
+  std::vector<std::string> known;
+  for (const auto& [name, value] : spec.axes) {
+    known.push_back(name);
+  }
+  if (find_axis(spec, axis) == nullptr) {
+    at.error("unknown axis \"" + axis + "\"; known: " + joined(known), did_you_mean(axis, known));
+    return;
+  }
+  for (const TensorSpec& tensor : spec.tensors) {
+    int plain = 0;
+    for (const Expression& size : tensor.shape) {
+      const std::vector<std::string> names = size.names();
+      const bool depends =
+          std::ranges::any_of(names, [&](const std::string& name) { return axis_closure(spec, name).contains(axis); });
+      plain += size.text() == axis ? 1 : 0;
+      if (depends && size.text() != axis) {
+        at.error("cannot slice along " + axis + ": \"" + tensor.name + "\" has the dim \"" + size.text() + "\"",
+                 "slice along an axis that is a plain dim, or leave \"slice\" out");
+      }
+    }
+    if (plain > 1 || (plain == 0 && tensor.role != TensorRole::kInput)) {
+      at.error("cannot slice along " + axis + ": it must be exactly one dim of the output \"" + tensor.name + "\"");
+    }
+  }
+}
+
+}  // namespace
+
+void read_reference(const JsonAt& at, const FileReader& read, Spec& spec) {
+  if (!at.check(spec_json::kReference)) {
+    return;
+  }
+  spec.reference.cuda = read_file(at["cuda"], read);
+  spec.reference.slice = at["slice"].string();
+  if (!spec.reference.slice.empty()) {
+    check_slice(at["slice"], spec);
+  }
+}
+
+void read_tolerance(const JsonAt& root, Spec& spec) {
+  const JsonAt at = root["tolerance"];
+  const std::vector<std::string> outputs = tensor_names(spec, false);
+  for (const auto& [name, value] : at.members()) {
+    if (std::ranges::find(outputs, name) == outputs.end()) {
+      value.error("\"" + name + "\" is no output; outputs: " + joined(outputs), did_you_mean(name, outputs));
+    } else if (value.check(spec_json::kTolerance)) {
+      spec.tolerance[name] = read_bound(value, *find_tensor(spec, name));
+    }
+  }
+  for (const std::string& name : outputs) {
+    const bool exact = is_exact(spec, find_tensor(spec, name)->dtype);
+    if (!spec.tolerance.contains(name) && !exact && at.is(JsonNode::Kind::kObject) && !at[name].present()) {
+      at.error("the output \"" + name + "\" has no tolerance", "for example {\"ulp\": 1, \"acc\": 2}");
+    }
+    if (!spec.tolerance.contains(name)) {
+      spec.tolerance[name] = Bound{.ulp = 0.0};
+    }
+  }
+}
+
+void read_work(const JsonAt& at, Spec& spec) {
+  if (at.check(spec_json::kWork)) {
+    spec.work.read_bytes = read_expression(at["read_bytes"]);
+    spec.work.write_bytes = read_expression(at["write_bytes"]);
+    spec.work.flops = read_expression(at["flops"]);
+  }
+}
+
+void read_families(const JsonAt& at, Spec& spec) {
+  if (!at.present()) {
+    return;
+  }
+  const std::vector<std::string> inputs = tensor_names(spec, true);
+  std::vector<std::string> known;
+  for (const FamilyFacts& family : kFamilies) {
+    known.emplace_back(family.name);
+  }
+  for (const auto& [name, list] : at.members()) {
+    if (std::ranges::find(inputs, name) == inputs.end()) {
+      list.error("\"" + name + "\" is no input tensor; inputs: " + joined(inputs), did_you_mean(name, inputs));
+      continue;
+    }
+    std::vector<std::string>& families = spec.families[name];
+    for (const JsonAt& item : list.items()) {
+      families.push_back(item.string());
+      if (item.is(JsonNode::Kind::kString) && !family_from_string(families.back())) {
+        item.error("unknown family \"" + families.back() + "\"; known: " + joined(known),
+                   did_you_mean(families.back(), known));
+      }
+    }
+    if (families.empty()) {
+      list.error("a list of at least one family is expected; known: " + joined(known));
+    }
+  }
+}
+
+void read_relations(const JsonAt& at, Spec& spec) {
+  if (!at.present()) {
+    return;
+  }
+  std::vector<std::string> axes;
+  for (const auto& [name, axis] : spec.axes) {
+    axes.push_back(name);
+  }
+  const std::vector<std::string> inputs = tensor_names(spec, true);
+  for (const JsonAt& item : at.items()) {
+    const std::string text = item.string();
+    const std::size_t colon = text.find(':');
+    const std::string kind = text.substr(0, colon);
+    const std::string argument = colon == std::string::npos ? "" : text.substr(colon + 1);
+    if (std::ranges::find(spec_json::kRelations, kind) == spec_json::kRelations.end() || argument.empty()) {
+      if (item.is(JsonNode::Kind::kString)) {
+        item.error("found \"" + text + "\", allowed: permute:AXIS, scale:INPUT, concat:AXIS");
+      }
+      continue;
+    }
+    const std::vector<std::string>& known = kind == "scale" ? inputs : axes;
+    if (std::ranges::find(known, argument) == known.end()) {
+      item.error("\"" + argument + "\" is no " + (kind == "scale" ? "input" : "axis") + "; known: " + joined(known),
+                 did_you_mean(argument, known));
+    }
+    spec.relations.push_back(text);
+  }
+}
+
+void read_limits(const JsonAt& at, Spec& spec) {
+  if (!at.present() || !at.check(spec_json::kLimits)) {
+    return;
+  }
+  if (at["workspace_bytes"].present()) {
+    spec.limits.workspace_bytes = read_expression(at["workspace_bytes"]);
+  }
+  spec.limits.deterministic = at["deterministic"].boolean(false);
+  if (at["nvrtc_flags"].present()) {
+    for (const JsonAt& item : at["nvrtc_flags"].items()) {
+      item.word(spec_json::kNvrtcFlags, 0);
+      spec.limits.nvrtc_flags.push_back(item.string());
+    }
+  }
+  if (at["allow"].present()) {
+    for (const JsonAt& item : at["allow"].items()) {
+      item.word(spec_json::kAllow, 0);
+      spec.limits.allow.push_back(item.string());
+    }
+  }
+}
+
+void read_objective(const JsonAt& at, Spec& spec) {
+  if (!at.present() || !at.check(spec_json::kObjective)) {
+    return;
+  }
+  spec.objective.minimise = spec_json::kMinimise[at["minimise"].word(spec_json::kMinimise, 0)];
+  spec.objective.aggregate = spec_json::kAggregates[at["aggregate"].word(spec_json::kAggregates, 0)];
+  spec.objective.state = static_cast<CacheState>(at["state"].word(spec_json::kCacheStates, 0));
+  spec.objective.veto = at["veto"].number(0.0, 0.0);
+}
+
+void read_baselines(const JsonAt& at, const FileReader& read, Spec& spec) {
+  if (!at.present()) {
+    return;
+  }
+  for (const JsonAt& item : at.items()) {
+    if (!item.check(spec_json::kBaseline)) {
+      continue;
+    }
+    BaselineSpec baseline;
+    baseline.name = item["name"].string();
+    if (item["name"].is(JsonNode::Kind::kString) && baseline.name.empty()) {
+      item["name"].error("found an empty name");
+    }
+    if (std::ranges::find(spec.baselines, baseline.name, &BaselineSpec::name) != spec.baselines.end()) {
+      item["name"].error("the baseline \"" + baseline.name + "\" is there twice");
+    }
+    if (item["cuda"].present() == item["python"].present()) {
+      item.error("a baseline has either \"cuda\" or \"python\"");
+    }
+    baseline.kind = item["python"].present() ? BaselineSpec::Kind::kPython : BaselineSpec::Kind::kCuda;
+    baseline.source = read_file(item["python"].present() ? item["python"] : item["cuda"], read);
+    spec.baselines.push_back(std::move(baseline));
+  }
+}
+
+}  // namespace kf
