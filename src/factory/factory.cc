@@ -257,6 +257,10 @@ void tell(const Factory& factory, Event::Kind kind, std::string text, std::optio
 void begin(Factory& factory, RunSettings& settings) {
   if (const std::optional<RunStart> start = read_start(*factory.ledger)) {
     settings.secret = start->secret;
+    settings.search = start->search;
+    settings.screen_cases = start->screen_cases;
+    settings.max_variants = start->max_variants;
+    settings.margin = start->margin;
     factory.lessons = start->lessons;
     write_event(*factory.ledger, "resumed", "");
     tell(factory, Event::Kind::kRunStarted,

@@ -49,6 +49,9 @@ Digest key_of(const BuildRequest& request) {
       text += item + '\0';
     }
   }
+  for (const auto& [name, content] : request.headers) {
+    text += '\2' + name + '\0' + content;
+  }
   return sha256(text);
 }
 
@@ -260,6 +263,18 @@ Job JobBuilder::check_job(const std::vector<Case>& cases, Arm candidate, std::ve
   job.checks = std::move(checks);
   job.deadline = deadline_for(job, factory_.facts.kind == "emulator");
   return job;
+}
+
+Job JobBuilder::admission_job(const std::vector<Case>& cases, Arm naive, std::vector<CheckPoint> checks,
+                              std::stop_token stop) {
+  Job job = check_job(cases, std::move(naive), std::move(checks), stop);
+  job.kind = Job::Kind::kAdmit;
+  job.deadline *= 4;  // a dozen null candidates for each check
+  return job;
+}
+
+void JobBuilder::build_reference(const Case& of, std::stop_token stop) {
+  reference_for(of, stop);
 }
 
 Job JobBuilder::time_job(const std::vector<Case>& cases, std::vector<Arm> arms, bool with_baselines,

@@ -28,6 +28,9 @@ class JobBuilder {
                                   const Assignment& chosen, std::stop_token stop);
 
   Job check_job(const std::vector<Case>& cases, Arm candidate, std::vector<CheckPoint> checks, std::stop_token stop);
+  Job admission_job(const std::vector<Case>& cases, Arm naive, std::vector<CheckPoint> checks, std::stop_token stop);
+  // Throws Fatal where it cannot be built.
+  void build_reference(const Case& of, std::stop_token stop);
   // Arms in the order given, then the spec's CUDA baselines and the copy rows when `with_baselines`.
   Job time_job(const std::vector<Case>& cases, std::vector<Arm> arms, bool with_baselines,
                const EvaluationSettings& settings, std::stop_token stop);

@@ -16,6 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+const std::string kFilePrefix = "file:";  // blobs of files that the spec names
+
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
@@ -299,6 +301,23 @@ std::optional<RunStart> read_start(const Ledger& ledger) {
       throw unreadable_record(record, to_string(lessons.error()));
     }
     start.lessons = std::move(*lessons);
+    const Json settings = json.value("settings", Json::object());
+    SearchSettings& search = start.search;
+    search.in_flight = settings.value("in_flight", search.in_flight);
+    search.max_repairs = settings.value("max_repairs", search.max_repairs);
+    search.stagnation = settings.value("stagnation", search.stagnation);
+    search.max_output_tokens = settings.value("max_output_tokens", search.max_output_tokens);
+    search.prompt_bytes = settings.value("prompt_bytes", search.prompt_bytes);
+    start.screen_cases = settings.value("screen_cases", RunSettings{}.screen_cases);
+    start.max_variants = settings.value("max_variants", RunSettings{}.max_variants);
+    start.margin = settings.value("margin", RunSettings{}.margin);
+    start.utc = json.value("utc", "");
+    start.spec_json = blob_of(ledger, record, json, "spec");
+    for (const std::string& name : json.value("blobs", std::vector<std::string>{})) {
+      if (name.starts_with(kFilePrefix)) {
+        start.spec_files[name.substr(kFilePrefix.size())] = blob_of(ledger, record, json, name);
+      }
+    }
     return start;
   }
   return std::nullopt;
@@ -309,7 +328,8 @@ void write_start(Ledger& ledger, const Factory& factory, const RunSettings& sett
   secret.sha256 = settings.secret.bytes;
   const Budget& budget = settings.budget;
   const SearchSettings& search = settings.search;
-  Json json{{"event", "started"}, {"secret", to_hex(secret)}, {"spec", factory.spec->name}};
+  Json json{
+      {"event", "started"}, {"secret", to_hex(secret)}, {"utc", factory.clock->utc()}, {"spec", factory.spec->name}};
   json["settings"] = {{"attempts", budget.attempts},
                       {"wall_ms", budget.wall.count()},
                       {"tokens", budget.tokens},
@@ -323,11 +343,19 @@ void write_start(Ledger& ledger, const Factory& factory, const RunSettings& sett
   json["versions"] = {{"compiler", factory.compiler->version()}, {"model", factory.writer->description()}};
   json["device"] = Json::parse(device_facts_json(factory.facts));
   Record record;
-  Json names = Json::array({"spec"});
-  record.blobs.push_back(ledger.put(bytes_of(factory.spec->json)));
+  Json names = Json::array();
+  const auto add = [&](const std::string& name, std::string_view bytes) {
+    names.push_back(name);
+    record.blobs.push_back(ledger.put(bytes_of(bytes)));
+  };
+  const Spec& spec = *factory.spec;
+  add("spec", spec.json);
+  add(kFilePrefix + spec.reference.cuda.path, spec.reference.cuda.content);
+  for (const BaselineSpec& baseline : spec.baselines) {
+    add(kFilePrefix + baseline.source.path, baseline.source.content);
+  }
   if (!factory.lessons.empty()) {
-    names.push_back("lessons");
-    record.blobs.push_back(ledger.put(bytes_of(lessons_jsonl(factory.lessons))));
+    add("lessons", lessons_jsonl(factory.lessons));
   }
   json["blobs"] = std::move(names);
   record.json = json.dump();

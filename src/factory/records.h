@@ -59,6 +59,12 @@ class AttemptLog {
 struct RunStart {
   RunSecret secret;
   std::vector<Lesson> lessons;  // that the run began with
+  SearchSettings search;        // what shapes the search stays as it was at the start
+  std::int32_t screen_cases = 0, max_variants = 0;
+  double margin = 0;
+  std::string utc;
+  std::string spec_json;
+  Map<std::string> spec_files;  // reference and baselines, by the path that the spec names
 };
 // nullopt: this ledger has no run yet.
 std::optional<RunStart> read_start(const Ledger& ledger);

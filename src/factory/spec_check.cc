@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec_check.h"
+
+#include "cases.h"
+#include "jobs.h"
+#include "stop.h"
+
+namespace kf {
+namespace {
+
+std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jobs, const std::stop_token& stop,
+                                          std::string& why_not) {
+  if (factory.rig == nullptr) {
+    why_not = "there is no device";
+    return std::nullopt;
+  }
+  if (jobs.baselines().empty()) {
+    why_not = "the spec has no CUDA baseline to hold null candidates against";
+    return std::nullopt;
+  }
+  EvaluationSettings settings;
+  const std::vector<Case> cases = choose_cases(*factory.spec, factory.facts, settings).probe;
+  const JobBuilder::Baseline& naive = jobs.baselines().front();
+  std::expected<Arm, Verdict> arm =
+      jobs.arm("baseline:" + naive.name, naive.candidate, cases, tune_points(naive.candidate.plan).front(), stop);
+  if (!arm) {
+    why_not = "the baseline " + naive.name + " was refused: " + arm.error().message;
+    return std::nullopt;
+  }
+  std::vector<CheckPoint> points = check_points(*factory.spec, cases, false, Purpose::kAdmit, settings);
+  Outcome outcome = factory.rig->run(jobs.admission_job(cases, std::move(*arm), std::move(points), stop), stop);
+  if (AdmissionReport* report = std::get_if<AdmissionReport>(&outcome)) {
+    return std::move(*report);
+  }
+  const Fault* fault = std::get_if<Fault>(&outcome);
+  why_not = fault != nullptr ? fault->reason + ": " + fault->what : "the worker gave another answer than a report";
+  return std::nullopt;
+}
+
+}  // namespace
+
+SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop) {
+  SpecCheck result;
+  const Spec& spec = *factory.spec;
+  std::vector<Case> all;
+  for (const auto& [set, cases] : spec.cases) {
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  result.cases = static_cast<std::int64_t>(all.size());
+  try {
+    JobBuilder jobs(factory, compile_jobs);
+    for (const Case& of : all) {
+      jobs.build_reference(of, stop);
+    }
+    result.built.push_back("reference " + spec.reference.cuda.path);
+    for (const JobBuilder::Baseline& baseline : jobs.baselines()) {
+      const auto arm =
+          jobs.arm(baseline.name, baseline.candidate, all, tune_points(baseline.candidate.plan).front(), stop);
+      if (arm) {
+        result.built.push_back("baseline " + baseline.name + " (" + std::to_string(arm->builds.size()) + " builds)");
+      } else {
+        result.problems.push_back("baseline " + baseline.name + ", case " + arm.error().case_id + ": " +
+                                  std::string(to_string(arm.error().gate)) + ": " + arm.error().message);
+      }
+    }
+    if (result.problems.empty()) {
+      result.admission = admit_with(factory, jobs, stop, result.admission_not_run);
+    }
+  } catch (const Interrupted&) {
+    result.problems.emplace_back("interrupted");
+  } catch (const Fatal& fatal) {
+    result.problems.emplace_back(fatal.what());
+  }
+  return result;
+}
+
+std::optional<AdmissionReport> admit(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop) {
+  std::string why_not;
+  try {
+    JobBuilder jobs(factory, compile_jobs);
+    return admit_with(factory, jobs, stop, why_not);
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace kf

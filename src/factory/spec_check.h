@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <kfactory/factory.h>
+
+namespace kf {
+
+// What `kfactory check` finds beyond what the parser refuses.
+struct SpecCheck {
+  std::int64_t cases = 0;             // of all sets
+  std::vector<std::string> built;     // "reference rmsnorm_fwd.ref.cu", "baseline naive": for every case
+  std::vector<std::string> problems;  // empty: nothing is wrong
+  std::optional<AdmissionReport> admission;
+  std::string admission_not_run;  // why, where it was not
+};
+
+// Compiles the reference and the CUDA baselines for every case; then, where there is a device, admits the spec: null
+// candidates must fail, the naive baseline must pass, every input must matter.
+SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop);
+
+// The admission alone, on a few small cases: before every run. nullopt: there is no device or no baseline.
+std::optional<AdmissionReport> admit(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop);
+
+}  // namespace kf
