@@ -183,7 +183,8 @@ void fields(V& visit, T& x) {
   visit("class_errors", x.class_errors), visit("worst_index", x.worst_index), visit("worst_out", x.worst_out);
   visit("worst_ref", x.worst_ref), visit("worst_bound", x.worst_bound), visit("worst_ratio", x.worst_ratio);
   visit("first_index", x.first_index), visit("last_index", x.last_index), visit("wrong_rows", x.wrong_rows);
-  visit("rows", x.rows), visit("wrong_columns", x.wrong_columns), visit("columns", x.columns), visit("shape", x.shape);
+  visit("rows", x.rows), visit("wrong_columns", x.wrong_columns), visit("columns", x.columns),
+      visit("by_rms", x.by_rms), visit("shape", x.shape);
 }
 template <class V, Is<Verdict> T>
 void fields(V& visit, T& x) {

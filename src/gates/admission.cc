@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "gates/elements.h"
+#include "gates/gates.h"
+#include "gates/launch_check.h"
+#include "gates/verdicts.h"
+
+namespace kf {
+namespace {
+
+// Null candidates go through host memory, so only cases of moderate size are used.
+constexpr std::int64_t kNullBytes = 32LL << 20;
+constexpr std::size_t kNullCases = 3;
+// Where a constant may be the right answer.
+constexpr std::array<std::string_view, 3> kFlatFamilies{"zero", "zeros_signed", "constant"};
+
+std::uint64_t seed_at(const CheckPoint& point, std::size_t index) {
+  return index < point.seeds.size() ? point.seeds[index]
+                                    : derive_seed(point.seeds.empty() ? 0 : point.seeds[0], 900 + index);
+}
+
+class Admission {
+ public:
+  Admission(Bench& bench, const Job& job, const PhaseObserver& phase)
+      : bench_(bench), job_(job), checker_(bench, job, job.arms[0], phase), modules_(bench, job.arms[0].builds) {}
+
+  AdmissionReport run() {
+    baseline_passes();
+    for (const CheckPoint* point : chosen_points()) {
+      null_candidates(*point);
+    }
+    for (const CheckPoint* point : chosen_points()) {
+      sensitivity(*point);
+    }
+    insensitive_inputs();
+    return std::move(report_);
+  }
+
+ private:
+  void row(std::string name, std::string expected, std::string found, bool ok) {
+    report_.rows.push_back({std::move(name), std::move(expected), std::move(found), ok});
+    report_.admitted = report_.admitted && ok;
+  }
+  const Case& case_of(const CheckPoint& point) const { return job_.cases[static_cast<std::size_t>(point.case_index)]; }
+  const ResolvedPlan& plan_of(const CheckPoint& point) const {
+    return job_.arms[0].plans[static_cast<std::size_t>(point.case_index)];
+  }
+
+  // The first check of up to three cases that have something to compute, of families whose answer is no constant.
+  std::vector<const CheckPoint*> chosen_points() const {
+    std::vector<const CheckPoint*> points;
+    for (const CheckPoint& point : job_.checks) {
+      const Case& of = case_of(point);
+      const bool known =
+          std::ranges::any_of(points, [&](const CheckPoint* p) { return p->case_index == point.case_index; });
+      const bool empty = std::ranges::any_of(of.tensors, [](const Tensor& t) { return t.elements() == 0; });
+      const bool varied = std::ranges::find(kFlatFamilies, point.family) == kFlatFamilies.end();
+      if (!known && !empty && varied && bytes_of(of) <= kNullBytes && points.size() < kNullCases) {
+        points.push_back(&point);
+      }
+    }
+    return points;
+  }
+
+  // The spec's own baseline, on every check: a spec that its baseline fails cannot judge anybody.
+  void baseline_passes() {
+    for (const CheckPoint& point : job_.checks) {
+      LaunchCheck launch;
+      launch.case_index = point.case_index;
+      launch.contents = {point.family, seed_at(point, 0), &job_.families};
+      launch.poison_seed = seed_at(point, 1);
+      launch.misalign = point.misalign;
+      const LaunchResult result = checker_.check(launch);
+      if (result.refusal) {
+        row("baseline " + job_.arms[0].name + " on " + case_of(point).id.value + " (" + point.family + ")", "passes",
+            result.refusal->reason + ": " + result.refusal->message, false);
+        if (!bench_.alive()) {
+          throw RigFailure{
+              {Fault::Kind::kRig, result.refusal->reason, "the baseline ended the device: " + result.refusal->message}};
+        }
+        return;
+      }
+    }
+    row("baseline " + job_.arms[0].name, "passes", "passed " + std::to_string(checker_.launches()) + " checks", true);
+  }
+
+  // Buffers with the point's contents; `seed_of_one` gives one input other contents.
+  CaseBuffers prepared(const CheckPoint& point, std::uint64_t seed) {
+    CaseBuffers buffers(bench_, case_of(point), plan_of(point).workspaces, 0);
+    buffers.renew({point.family, seed, &job_.families}, derive_seed(seed, 70));
+    return buffers;
+  }
+  void run_baseline(const CheckPoint& point, const CaseBuffers& buffers, const ResolvedPlan& plan) {
+    const ModuleHandle module = bench_.must(modules_.of(plan), "loading the baseline");
+    bench_.must(bench_.device().run(module, plan, buffers.tensors(), buffers.workspaces(), {}),
+                "running the baseline on " + case_of(point).id.value);
+  }
+  std::vector<Mismatch> judged(const CheckPoint& point, const CaseBuffers& buffers, std::uint64_t seed) {
+    return checker_.reference().compare(point.case_index, buffers, {point.family, seed, &job_.families},
+                                        derive_seed(seed, 71));
+  }
+  static bool all_pass(const std::vector<Mismatch>& outputs) {
+    return std::ranges::all_of(outputs, [](const Mismatch& m) { return m.wrong == 0; });
+  }
+
+  // ---- null candidates: outputs as a kernel without work could leave them --------------------------
+
+  struct Null {
+    std::string name;
+    // Dense elements for output `index`; nullopt: this null candidate does not apply to it.
+    std::function<std::optional<Bytes>(const CaseBuffers&, std::size_t index)> elements;
+  };
+
+  void null_candidates(const CheckPoint& point) {
+    const std::uint64_t seed = seed_at(point, 0);
+    const Case& of = case_of(point);
+    std::vector<Null> nulls{{"nothing written", nullptr}};
+    for (const auto& [name, value] :
+         {std::pair{"zeros", 0.0}, std::pair{"ones", 1.0}, std::pair{"a constant (0.5)", 0.5}}) {
+      nulls.push_back({name, [&of, value = value](const CaseBuffers&, std::size_t index) {
+                         return constant(of.tensors[index], value);
+                       }});
+    }
+    nulls.push_back({"the reference's mean", [&](const CaseBuffers& buffers, std::size_t index) {
+                       return constant(of.tensors[index], mean(point, buffers, index));
+                     }});
+    for (std::size_t input = 0; input < of.tensors.size(); ++input) {
+      if (of.tensors[input].role != TensorRole::kOutput) {
+        nulls.push_back(
+            {"a copy of " + of.tensors[input].name,
+             [&, input](const CaseBuffers& buffers, std::size_t index) { return copy_of(buffers, input, index); }});
+      }
+    }
+    nulls.push_back({"another seed's answer", [&](const CaseBuffers&, std::size_t index) {
+                       return other_answer(point, derive_seed(seed, 72), index);
+                     }});
+    for (const Null& null : nulls) {
+      try_null(point, null);
+    }
+  }
+
+  // A null candidate that gets one output right and others wrong is refused, and that is enough.
+  void try_null(const CheckPoint& point, const Null& null) {
+    const std::uint64_t seed = derive_seed(seed_at(point, 0), 73);
+    const Case& of = case_of(point);
+    CaseBuffers buffers = prepared(point, seed);
+    bool applies = null.elements == nullptr;
+    for (std::size_t i = 0; i < of.tensors.size() && null.elements; ++i) {
+      if (of.tensors[i].role == TensorRole::kInput) {
+        continue;
+      }
+      if (const std::optional<Bytes> dense = null.elements(buffers, i)) {
+        write_elements(buffers, i, *dense);
+        applies = true;
+      }
+    }
+    if (!applies) {
+      return;
+    }
+    const std::vector<Mismatch> outputs = judged(point, buffers, seed);
+    const bool refused = !all_pass(outputs);
+    row("null candidate: " + null.name + ", on " + of.id.value + " (" + point.family + ")", "refused",
+        refused ? "refused"
+                : "passed: the tolerance or the data cannot tell it from an answer; tighten the one or choose "
+                  "families with more variation",
+        refused);
+    buffers.scrub_outputs(derive_seed(seed, 74));
+  }
+
+  static Bytes constant(const Tensor& tensor, double value) {
+    const auto size = static_cast<std::size_t>(size_in_bytes(tensor.dtype));
+    const std::uint64_t bits = encode_element(value, tensor.dtype);
+    Bytes dense(static_cast<std::size_t>(tensor.elements()) * size);
+    for (std::size_t at = 0; at < dense.size(); at += size) {
+      std::memcpy(&dense[at], &bits, size);
+    }
+    return dense;
+  }
+  double mean(const CheckPoint& point, const CaseBuffers& buffers, std::size_t index) {
+    const std::uint64_t seed = derive_seed(seed_at(point, 0), 73);
+    const std::vector<double> values =
+        checker_.reference().values(point.case_index, buffers, {point.family, seed, &job_.families},
+                                    case_of(point).tensors[index].name, derive_seed(seed, 75));
+    double sum = 0;
+    std::size_t count = 0;
+    for (const double value : values) {
+      if (std::isfinite(value)) {
+        sum += value;
+        ++count;
+      }
+    }
+    return count == 0 ? 0.0 : sum / static_cast<double>(count);
+  }
+  Bytes read_elements(const CaseBuffers& buffers, std::size_t index) {
+    const Tensor& tensor = buffers.of().tensors[index];
+    return dense_elements(
+        bench_.must(bench_.device().read(buffers.tensors()[index], 0, tensor.span_bytes()), "reading"), tensor);
+  }
+  void write_elements(const CaseBuffers& buffers, std::size_t index, const Bytes& dense) {
+    const Tensor& tensor = buffers.of().tensors[index];
+    Bytes span = bench_.must(bench_.device().read(buffers.tensors()[index], 0, tensor.span_bytes()), "reading");
+    place_elements(dense, tensor, span);
+    bench_.must(bench_.device().write(buffers.tensors()[index], 0, span), "writing a null candidate");
+  }
+  std::optional<Bytes> copy_of(const CaseBuffers& buffers, std::size_t input, std::size_t output) {
+    const Tensor& from = buffers.of().tensors[input];
+    const Tensor& to = buffers.of().tensors[output];
+    // An inout tensor that keeps what it held is "nothing written", which has its own row.
+    if (input == output || from.dtype != to.dtype || from.extent != to.extent) {
+      return std::nullopt;
+    }
+    return read_elements(buffers, input);
+  }
+  std::optional<Bytes> other_answer(const CheckPoint& point, std::uint64_t seed, std::size_t index) {
+    CaseBuffers buffers = prepared(point, seed);
+    run_baseline(point, buffers, plan_of(point));
+    return read_elements(buffers, index);
+  }
+
+  // ---- sensitivity: other contents of one input must move the answer -------------------------------
+
+  void sensitivity(const CheckPoint& point) {
+    const Case& of = case_of(point);
+    const std::uint64_t seed = derive_seed(seed_at(point, 0), 80);
+    for (std::size_t i = 0; i < of.tensors.size(); ++i) {
+      if (of.tensors[i].role == TensorRole::kOutput) {
+        continue;
+      }
+      Effect& effect = effects_[of.tensors[i].name];
+      if (!of.tensors[i].values.empty()) {
+        continue;  // listed by the case: there are no other contents to try
+      }
+      effect.tried = true;
+      if (!effect.moved) {
+        effect.moved = moves(point, seed, plan_of(point), [&](CaseBuffers& buffers) {
+          const Contents contents{point.family, derive_seed(seed, 81), &job_.families};
+          bench_.must(bench_.device().fill(buffers.tensors()[i], of.tensors[i], contents.of(of.tensors[i], i)),
+                      "filling");
+        });
+      }
+    }
+    for (const auto& [name, value] : of.scalars) {
+      Effect& effect = effects_[name];
+      const std::optional<ResolvedPlan> changed = with_other_scalar(plan_of(point), of, name, value);
+      if (changed && !effect.moved) {
+        effect.tried = true;
+        effect.moved = moves(point, seed, *changed, [](CaseBuffers&) {});
+      }
+    }
+  }
+
+  // Does the baseline's answer to changed inputs fail against the reference of the unchanged ones?
+  template <class Change>
+  bool moves(const CheckPoint& point, std::uint64_t seed, const ResolvedPlan& plan, const Change& change) {
+    const Contents contents{point.family, seed, &job_.families};
+    std::vector<Bytes> answers;
+    const Case& of = case_of(point);
+    {
+      CaseBuffers buffers = prepared(point, seed);
+      change(buffers);
+      run_baseline(point, buffers, plan);
+      for (std::size_t i = 0; i < of.tensors.size(); ++i) {
+        answers.push_back(of.tensors[i].role == TensorRole::kInput ? Bytes{} : read_elements(buffers, i));
+      }
+    }
+    CaseBuffers buffers = prepared(point, seed);
+    for (std::size_t i = 0; i < of.tensors.size(); ++i) {
+      if (of.tensors[i].role != TensorRole::kInput) {
+        write_elements(buffers, i, answers[i]);
+      }
+    }
+    return !all_pass(checker_.reference().compare(point.case_index, buffers, contents, derive_seed(seed, 82)));
+  }
+
+  // The plan with another value of a scalar, found in the arguments by its bits.
+  static std::optional<ResolvedPlan> with_other_scalar(const ResolvedPlan& plan, const Case& of,
+                                                       const std::string& name, double value) {
+    const auto type = of.scalar_types.find(name);
+    if (type == of.scalar_types.end()) {
+      return std::nullopt;
+    }
+    const std::uint64_t bits = encode_element(value, type->second);
+    const std::uint64_t other =
+        encode_element(is_floating(type->second) ? 3.0 * value + 1.0 : value + 1.0, type->second);
+    ResolvedPlan changed = plan;
+    bool found = false;
+    for (Launch& launch : changed.launches) {
+      for (Arg& arg : launch.args) {
+        if (arg.kind == Arg::Kind::kScalar && arg.width == size_in_bytes(type->second) && arg.bits == bits) {
+          arg.bits = other;
+          found = true;
+        }
+      }
+    }
+    return found ? std::optional(std::move(changed)) : std::nullopt;
+  }
+
+  void insensitive_inputs() {
+    for (const auto& [name, effect] : effects_) {
+      const std::string found = !effect.tried
+                                    ? "not tried: its contents are fixed, or no argument of the baseline holds it"
+                                : effect.moved ? "moves the answer"
+                                               : "the answer stays within the tolerance: a kernel may ignore it";
+      row("input " + name, "matters", found, effect.moved || !effect.tried);
+    }
+  }
+
+  struct Effect {
+    bool tried = false, moved = false;
+  };
+
+  Bench& bench_;
+  const Job& job_;
+  LaunchChecker checker_;
+  Modules modules_;
+  AdmissionReport report_;
+  Map<Effect> effects_;
+};
+
+}  // namespace
+
+std::expected<AdmissionReport, Fault> run_admission(Device& device, const Job& job, const PhaseObserver& phase) {
+  if (job.arms.empty() || job.arms[0].plans.size() != job.cases.size()) {
+    return std::unexpected(
+        Fault{Fault::Kind::kRig, "garbage", "admission needs the naive baseline with one plan a case"});
+  }
+  Bench bench(device);
+  try {
+    return Admission(bench, job, phase).run();
+  } catch (const RigFailure& failure) {
+    return std::unexpected(failure.fault);
+  }
+}
+
+}  // namespace kf

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gates/bench.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kf {
+
+std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t use) {
+  std::uint64_t x = seed + (use + 1) * 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+void Bench::note(const DeviceFault& fault) {
+  using Kind = DeviceFault::Kind;
+  alive_ = alive_ && fault.kind != Kind::kIllegalAccess && fault.kind != Kind::kTimeout && fault.kind != Kind::kLost;
+}
+
+void Bench::fail(const DeviceFault& fault, std::string_view doing) {
+  throw RigFailure{{Fault::Kind::kRig, std::string(to_string(fault.kind)), std::string(doing) + ": " + fault.detail}};
+}
+
+OrFault<ModuleHandle> Modules::of(const ResolvedPlan& plan) {
+  if (const auto found = loaded_.find(plan.build); found != loaded_.end()) {
+    return found->second;
+  }
+  const auto build = std::ranges::find(builds_, plan.build, &Build::id);
+  if (build == builds_.end()) {
+    throw RigFailure{{Fault::Kind::kRig, "garbage", "the job lacks the build of case " + plan.of.value}};
+  }
+  OrFault<ModuleHandle> module = bench_.tried(bench_.device().load(*build));
+  if (module) {
+    loaded_.emplace(plan.build, *module);
+  }
+  return module;
+}
+
+void Modules::unload() {
+  for (const auto& [build, module] : std::exchange(loaded_, {})) {
+    if (bench_.alive()) {
+      bench_.device().unload(module);
+    }
+  }
+}
+
+TensorFill Contents::of(const Tensor& tensor, std::size_t index) const {
+  const std::uint64_t own_seed = derive_seed(seed, index);
+  if (families == nullptr || families->empty()) {
+    return {family, own_seed};
+  }
+  const auto listed = families->find(tensor.name);
+  if (listed == families->end() || listed->second.empty()) {
+    return {"normal", own_seed};
+  }
+  const bool holds = std::ranges::find(listed->second, family) != listed->second.end();
+  return {holds ? family : listed->second.front(), own_seed};
+}
+
+std::int64_t bytes_of(const Case& of) {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : of.tensors) {
+    bytes += tensor.span_bytes();
+  }
+  return bytes;
+}
+
+CaseBuffers::CaseBuffers(Bench& bench, const Case& of, const std::vector<Workspace>& workspaces, std::int64_t misalign)
+    : bench_(&bench), of_(&of), plan_workspaces_(&workspaces) {
+  const auto allocate = [&](std::int64_t bytes, std::int64_t shift, const std::string& name) {
+    const std::string doing = "allocating " + std::to_string(bytes) + " bytes for " + name + " of case " + of.id.value;
+    return bench.must(bench.device().allocate({bytes, shift}), doing);
+  };
+  try {
+    for (const Tensor& tensor : of.tensors) {
+      tensors_.push_back(allocate(tensor.span_bytes(), misalign % 256, tensor.name));
+    }
+    for (const Workspace& workspace : workspaces) {
+      workspaces_.push_back(allocate(workspace.bytes, 0, "workspace " + workspace.name));
+    }
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+CaseBuffers::CaseBuffers(CaseBuffers&& other) noexcept
+    : bench_(other.bench_),
+      of_(other.of_),
+      plan_workspaces_(other.plan_workspaces_),
+      tensors_(std::exchange(other.tensors_, {})),
+      workspaces_(std::exchange(other.workspaces_, {})),
+      poison_(other.poison_) {}
+
+CaseBuffers::~CaseBuffers() {
+  release();
+}
+
+void CaseBuffers::release() {
+  for (const auto* handles : {&tensors_, &workspaces_}) {
+    for (const BufferHandle handle : *handles) {
+      if (bench_->alive()) {
+        bench_->device().release(handle);
+      }
+    }
+  }
+}
+
+void CaseBuffers::renew(const Contents& contents, std::uint64_t poison_seed) {
+  poison_ = poison_seed;
+  Device& device = bench_->device();
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor& tensor = of_->tensors[i];
+    bench_->must(device.poison(tensors_[i], tensor_poison(i)), "poisoning " + tensor.name);
+    if (tensor.role != TensorRole::kOutput && tensor.elements() > 0) {
+      bench_->must(device.fill(tensors_[i], tensor, contents.of(tensor, i)), "filling " + tensor.name);
+    }
+  }
+  for (std::size_t i = 0; i < workspaces_.size(); ++i) {
+    const Workspace& workspace = (*plan_workspaces_)[i];
+    bench_->must(device.poison(workspaces_[i], workspace_poison(i)), "poisoning workspace " + workspace.name);
+    if (workspace.init != WorkspaceInit::kPoison) {
+      bench_->must(device.zero(workspaces_[i]), "zeroing workspace " + workspace.name);
+    }
+  }
+}
+
+void CaseBuffers::scrub_outputs(std::uint64_t seed) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (of_->tensors[i].role != TensorRole::kInput) {
+      bench_->must(bench_->device().poison(tensors_[i], derive_seed(seed, i)), "scrubbing " + of_->tensors[i].name);
+    }
+  }
+  for (std::size_t i = 0; i < workspaces_.size(); ++i) {  // partial results may hold the answer too
+    bench_->must(bench_->device().poison(workspaces_[i], derive_seed(seed, 1000 + i)), "scrubbing a workspace");
+  }
+}
+
+}  // namespace kf

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gates/damage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace kf {
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string index_text(const std::vector<std::int64_t>& index) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(index[i]);
+  }
+  return text + "]";
+}
+
+std::string range(std::int64_t first, std::int64_t last) {
+  return first == last ? std::to_string(first) : std::to_string(first) + ".." + std::to_string(last);
+}
+
+struct Box {
+  std::int64_t first_row = 0, last_row = 0, first_column = 0, last_column = 0;
+};
+
+// Rows of a bounding box: row number = the index without its last dim, row-major.
+Box box_of(const Mismatch& mismatch, const Tensor& tensor) {
+  Box box;
+  const std::size_t rank = tensor.extent.size();
+  if (rank == 0 || mismatch.first_index.size() != rank || mismatch.last_index.size() != rank) {
+    return box;
+  }
+  for (std::size_t dim = 0; dim + 1 < rank; ++dim) {
+    box.first_row = box.first_row * tensor.extent[dim] + mismatch.first_index[dim];
+    box.last_row = box.last_row * tensor.extent[dim] + mismatch.last_index[dim];
+  }
+  box.first_column = mismatch.first_index[rank - 1];
+  box.last_column = mismatch.last_index[rank - 1];
+  return box;
+}
+
+std::string rows_text(const Mismatch& mismatch, const Box& box) {
+  if (mismatch.wrong_rows == mismatch.rows) {
+    return mismatch.rows == 1 ? "the only row" : "all " + std::to_string(mismatch.rows) + " rows";
+  }
+  const std::int64_t spanned = box.last_row - box.first_row + 1;
+  if (mismatch.wrong_rows == spanned || spanned <= 0) {
+    return "rows " + range(box.first_row, box.last_row) + " of " + std::to_string(mismatch.rows);
+  }
+  return std::to_string(mismatch.wrong_rows) + " rows between " + std::to_string(box.first_row) + " and " +
+         std::to_string(box.last_row) + " of " + std::to_string(mismatch.rows);
+}
+
+std::string columns_text(const Mismatch& mismatch, const Box& box) {
+  if (mismatch.wrong_columns == mismatch.columns) {
+    return mismatch.columns == 1 ? "" : ", all " + std::to_string(mismatch.columns) + " columns";
+  }
+  const std::int64_t spanned = box.last_column - box.first_column + 1;
+  if (mismatch.wrong_columns == spanned) {
+    return ", columns " + range(box.first_column, box.last_column) + " of " + std::to_string(mismatch.columns);
+  }
+  return ", " + std::to_string(mismatch.wrong_columns) + " columns between " + std::to_string(box.first_column) +
+         " and " + std::to_string(box.last_column) + " of " + std::to_string(mismatch.columns);
+}
+
+// The largest power of two (at least 4) that `first` is a multiple of and `size` is not: a tile whose tail is missing.
+std::int64_t tile_before(std::int64_t first, std::int64_t size) {
+  for (std::int64_t tile = 1 << 16; tile >= 4; tile /= 2) {
+    if (first % tile == 0 && size % tile != 0 && size - first < tile) {
+      return tile;
+    }
+  }
+  return 0;
+}
+
+std::string guess(const Mismatch& m, const Box& box) {
+  const bool all_rows = m.wrong_rows == m.rows;
+  const bool tail_columns = box.last_column == m.columns - 1 && box.first_column > 0 &&
+                            m.wrong_columns == box.last_column - box.first_column + 1;
+  const bool tail_rows =
+      box.last_row == m.rows - 1 && box.first_row > 0 && m.wrong_rows == box.last_row - box.first_row + 1;
+  if (m.wrong == m.elements) {
+    return m.unwritten == m.wrong ? "no element was written: did the kernel run over this output at all?"
+           : m.class_errors == m.wrong
+               ? "every element is NaN or Inf where it must not be: memory that was never written is read?"
+               : "no element is right: an error of the formula, of the strides or of the whole launch";
+  }
+  if (tail_columns && all_rows && m.columns == 2 * m.wrong_columns) {
+    return "the second half of each row is not covered: does the block have as many threads as the row's tile needs?";
+  }
+  if (tail_columns) {
+    const std::int64_t tile = tile_before(box.first_column, m.columns);
+    return tile > 0 ? "the tail after the last full tile of " + std::to_string(tile) + " columns is not handled"
+                    : "the end of each row is not covered";
+  }
+  if (tail_rows) {
+    const std::int64_t tile = tile_before(box.first_row, m.rows);
+    return tile > 0 ? "the rows after the last full tile of " + std::to_string(tile) + " are not covered"
+                    : "the last rows are not covered: is the grid too small?";
+  }
+  if (m.wrong_rows < m.rows && m.wrong_columns == m.columns && m.wrong >= m.wrong_rows * m.columns) {
+    return "whole rows are wrong: what is computed once a row (a sum, a maximum) is wrong there";
+  }
+  const double box_area = static_cast<double>(box.last_row - box.first_row + 1) *
+                          static_cast<double>(box.last_column - box.first_column + 1);
+  if (m.wrong > 4 && box_area > 0 && static_cast<double>(m.wrong) < 0.2 * box_area) {
+    return "scattered (" + number(100.0 * static_cast<double>(m.wrong) / box_area) +
+           " % of that box): precision, special values or a race rather than an index error";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string describe_damage(const Mismatch& mismatch, const Tensor& tensor) {
+  if (mismatch.wrong == 0) {
+    return "";
+  }
+  const Box box = box_of(mismatch, tensor);
+  std::string text = rows_text(mismatch, box) + columns_text(mismatch, box);
+  if (mismatch.unwritten == mismatch.wrong) {
+    text += ", all unwritten";
+  } else if (mismatch.unwritten > 0) {
+    text += ", " + std::to_string(mismatch.unwritten) + " of the " + std::to_string(mismatch.wrong) + " unwritten";
+  }
+  if (mismatch.class_errors > mismatch.unwritten) {
+    text += ", " + std::to_string(mismatch.class_errors - mismatch.unwritten) + " NaN or Inf on one side only";
+  }
+  const std::string cause = guess(mismatch, box);
+  return cause.empty() ? text : text + ": " + cause;
+}
+
+std::string mismatch_message(const Mismatch& m) {
+  std::string text = m.output + ": " + std::to_string(m.wrong) + " of " + std::to_string(m.elements) + " elements are ";
+  if (m.by_rms) {
+    text += "in regions whose RMS error is too large; the worst region starts at " + index_text(m.worst_index) +
+            " with RMS error " + number(m.worst_out) + " where the reference's RMS is " + number(m.worst_ref) +
+            " (allowed " + number(m.worst_bound) + ")";
+  } else {
+    text += "wrong; the worst is at " + index_text(m.worst_index) + ": got " + number(m.worst_out) + ", reference " +
+            number(m.worst_ref) + ", allowed difference " + number(m.worst_bound);
+    if (std::isfinite(m.worst_ratio)) {
+      text += " (" + number(m.worst_ratio) + " times too far)";
+    }
+  }
+  return m.shape.empty() ? text : text + ". " + m.shape;
+}
+
+void merge_mismatch(Mismatch& into, const Mismatch& slice, bool sliced_last) {
+  into.elements += slice.elements;
+  into.rows = sliced_last ? std::max(into.rows, slice.rows) : into.rows + slice.rows;
+  into.columns = sliced_last ? into.columns + slice.columns : std::max(into.columns, slice.columns);
+  if (slice.wrong == 0 || (slice.by_rms && into.wrong > 0 && !into.by_rms)) {
+    return;  // element errors say more than regions that are off as a whole
+  }
+  if (into.wrong == 0 || (into.by_rms && !slice.by_rms)) {
+    const std::int64_t elements = into.elements, rows = into.rows, columns = into.columns;
+    std::string output = into.output;
+    into = slice;
+    into.elements = elements, into.rows = rows, into.columns = columns;
+    into.output = std::move(output);
+    return;
+  }
+  into.wrong += slice.wrong;
+  into.unwritten += slice.unwritten;
+  into.class_errors += slice.class_errors;
+  for (std::size_t dim = 0; dim < into.first_index.size() && dim < slice.first_index.size(); ++dim) {
+    into.first_index[dim] = std::min(into.first_index[dim], slice.first_index[dim]);
+    into.last_index[dim] = std::max(into.last_index[dim], slice.last_index[dim]);
+  }
+  into.wrong_rows = sliced_last ? std::max(into.wrong_rows, slice.wrong_rows) : into.wrong_rows + slice.wrong_rows;
+  into.wrong_columns =
+      sliced_last ? into.wrong_columns + slice.wrong_columns : std::max(into.wrong_columns, slice.wrong_columns);
+  if (slice.worst_ratio > into.worst_ratio) {
+    into.worst_ratio = slice.worst_ratio;
+    into.worst_index = slice.worst_index;
+    into.worst_out = slice.worst_out, into.worst_ref = slice.worst_ref, into.worst_bound = slice.worst_bound;
+  }
+}
+
+}  // namespace kf

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <kfactory/clock.h>
+
+#include "gates/reference.h"
+#include "measure/schedule.h"
+
+namespace kf {
+
+// Wall time during which a device verb of the timing phase was under way.
+class BusyTime {
+ public:
+  explicit BusyTime(const Clock& clock) : clock_(clock) {}
+  template <class F>
+  auto during(F&& verb) {
+    const auto start = clock_.now();
+    struct Add {
+      BusyTime& self;
+      std::chrono::steady_clock::time_point start;
+      ~Add() { self.total_ += self.clock_.now() - start; }
+    } add{*this, start};
+    return verb();
+  }
+  std::chrono::duration<double> total() const { return total_; }
+
+ private:
+  const Clock& clock_;
+  std::chrono::steady_clock::duration total_{0};
+};
+
+// What all cases of a timing job share.
+struct SessionParts {
+  Bench& bench;
+  const Job& job;
+  Reference& reference;
+  BusyTime& busy;
+  const std::function<void(bool candidate)>& candidate;
+  std::function<bool(std::int32_t index)> out_of_time;  // no further quads for this case
+};
+
+struct CaseResult {
+  CaseTiming timing;
+  std::optional<Verdict> refusal;  // of arm 0; nothing more can be measured then
+};
+
+// Times one case of the job.
+class CaseSession {
+ public:
+  CaseSession(SessionParts& parts, std::int32_t index);
+  CaseResult run();
+
+ private:
+  // An arm, or an arm loaded a second time as a control ("champion_again").
+  struct Runner {
+    std::string name;
+    const Case* of = nullptr;
+    const ResolvedPlan* plan = nullptr;
+    std::size_t group = 0;
+    bool own_case = false, dropped = false;
+    std::unique_ptr<Modules> modules;
+    std::vector<CaseBuffers> workspaces;  // one for each of its two launches of a quad
+  };
+  // Buffer sets of runners whose tensors are alike.
+  struct Group {
+    const Case* of = nullptr;
+    std::vector<CaseBuffers> sets;
+    std::size_t next = 0;
+  };
+  // One launch of a batch, and what its buffers hold.
+  struct Planned {
+    std::int32_t arm = 0, quad = 0, place = 0, occurrence = 0;
+    CaseBuffers* set = nullptr;
+    Contents contents;
+    bool verify = false;
+    std::vector<ContentDigest> inputs;
+  };
+
+  void add_runners();
+  void allocate_sets();
+  std::vector<std::pair<int, int>> decided_pairs() const;
+  std::optional<Verdict> first_launches();
+  std::optional<Verdict> quad(std::int32_t number, bool record);
+  std::optional<Verdict> batch(std::vector<Planned>& planned, bool record);
+  void prepare(Planned& launch);
+  std::optional<Verdict> verify(const Planned& launch);
+  std::optional<std::string> wrong_outputs(const Planned& launch, std::optional<Mismatch>& mismatch);
+  std::vector<ContentDigest> input_digests(const CaseBuffers& set);
+  OrFault<ModuleHandle> module_of(Runner& runner);
+  void drop(std::int32_t arm, const std::string& why);
+  void note(std::string text);
+  Verdict refused(Verdict verdict) const;
+
+  SessionParts& parts_;
+  Bench& bench_;
+  Device& device_;
+  const std::int32_t index_;
+  const Case& case_;
+  const std::uint64_t seed_;
+  std::uint64_t uses_ = 0;  // contents drawn so far
+  Case no_tensors_;
+  std::vector<Workspace> no_workspaces_;
+  std::vector<Runner> runners_;
+  std::vector<Group> groups_;
+  std::optional<VerificationPlan> verification_;
+  CaseTiming timing_;
+};
+
+}  // namespace kf

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rig/job_child.h"
+
+#include <fcntl.h>
+
+#include "format/job_json.h"
+#include "rig/message.h"
+
+namespace kf {
+namespace {
+
+constexpr int kJobIn = 3, kJobOut = 4;
+
+Fault device_fault(const DeviceFault& fault) {
+  return {Fault::Kind::kRig, std::string(to_string(fault.kind)), "the device could not be opened: " + fault.detail};
+}
+
+void send(const Message& message) {
+  OrError<Bytes> bytes = encode_frame(to_frame(message));
+  if (!bytes) {
+    const Fault too_large{Fault::Kind::kRig, "garbage", "the outcome is too large: " + to_string(bytes.error())};
+    bytes = encode_frame(to_frame(outcome_message(message.job, too_large)));
+  }
+  // A supervisor that went away kills this process anyway.
+  (void)write_all(kJobOut, *bytes);
+}
+
+std::optional<Message> receive_job() {
+  FrameReader reader;
+  for (;;) {
+    auto bytes = read_some(kJobIn, 1 << 20);
+    if (!bytes || bytes->empty()) {
+      return std::nullopt;
+    }
+    reader.feed(std::as_bytes(std::span(*bytes)));
+    auto frame = reader.next();
+    if (!frame) {
+      return std::nullopt;
+    }
+    if (*frame) {
+      auto message = read_message(**std::move(frame));
+      return message ? std::optional(*std::move(message)) : std::nullopt;
+    }
+  }
+}
+
+Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& device) {
+  if (!device) {
+    return device_fault(device.error());
+  }
+  auto job = decode_job(message.body, message.blob);
+  if (!job) {
+    return Fault{Fault::Kind::kRig, "garbage", "the job could not be read: " + to_string(job.error())};
+  }
+  return perform_job(*job, **device,
+                     [&](bool candidate) { send(progress_message(message.job, candidate ? "candidate" : "rig")); });
+}
+
+int child_main(bool open_ahead, const DeviceOpener& open_device) {
+  OrFault<std::unique_ptr<Device>> device = nullptr;
+  if (open_ahead) {
+    device = open_device();
+  }
+  const std::optional<Message> message = receive_job();
+  if (!message) {
+    return 0;
+  }
+  if (!open_ahead) {
+    device = open_device();
+  }
+  send(outcome_message(message->job, outcome_of(*message, device)));
+  // The driver tears the context down with the process; destructors could hang on what the candidate left behind.
+  ::_exit(0);
+}
+
+}  // namespace
+
+OrError<JobChild> start_job_child(const WorkerOptions& options, const DeviceOpener& open_device) {
+  OrError<DescriptorPair> to = make_pipe();
+  OrError<DescriptorPair> from = make_pipe();
+  if (!to || !from) {
+    return std::unexpected(to ? from.error() : to.error());
+  }
+  ChildOptions child;
+  child.inherit_environment = true;  // the supervisor's own was cleaned by the factory
+  child.out = Stream::kToStderr;
+  child.err = Stream::kPipe;
+  child.descriptors = {{to->read.get(), kJobIn}, {from->write.get(), kJobOut}};
+  child.die_with_parent = true;
+  auto process = ChildProcess::fork(child, [&] { return child_main(options.open_ahead, open_device); });
+  if (!process) {
+    return std::unexpected(process.error());
+  }
+  for (const int fd : {to->write.get(), from->read.get(), process->err().get()}) {
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  }
+  return JobChild{std::move(*process), std::move(to->write), std::move(from->read)};
+}
+
+}  // namespace kf

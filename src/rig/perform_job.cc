@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <exception>
+
+#include "gates/gates.h"
+#include "measure/session.h"
+#include "os/steady_clock.h"
+#include "rig/job_child.h"
+
+namespace kf {
+namespace {
+
+template <class Report>
+Outcome outcome_of(std::expected<Report, Fault> report) {
+  if (!report) {
+    return std::move(report.error());
+  }
+  return *std::move(report);
+}
+
+Outcome perform(const Job& job, Device& device, const std::function<void(bool candidate)>& candidate) {
+  if (job.kind == Job::Kind::kDescribe) {
+    return device.facts();
+  }
+  if (auto ready = device.use_harness(job.harness); !ready) {
+    return Fault{Fault::Kind::kRig, std::string(to_string(ready.error().kind)),
+                 "the harness kernels could not be loaded: " + ready.error().detail};
+  }
+  device.set_launch_deadline(job.launch_deadline);
+  const PhaseObserver phase = [&](Phase now) { candidate(now == Phase::kCandidate); };
+  switch (job.kind) {
+    case Job::Kind::kAdmit:
+      return outcome_of(run_admission(device, job, phase));
+    case Job::Kind::kCheck:
+    case Job::Kind::kConfirm:
+      return outcome_of(run_check(device, job, phase));
+    case Job::Kind::kTime:
+      return outcome_of(run_time(device, job, SteadyClock(), candidate));
+    default:
+      return Fault{Fault::Kind::kRig, "unsupported", "this worker has no counters yet: profile jobs are not possible"};
+  }
+}
+
+}  // namespace
+
+Outcome perform_job(const Job& job, Device& device, const std::function<void(bool candidate)>& candidate) {
+  try {
+    return perform(job, device, candidate);
+  } catch (const std::exception& error) {
+    return Fault{Fault::Kind::kRig, "internal", std::string("the worker failed: ") + error.what()};
+  }
+}
+
+}  // namespace kf
