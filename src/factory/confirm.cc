@@ -30,6 +30,9 @@ EvaluationSettings confirm_settings(const RunSettings& run, const Attempt& attem
 
 void refuse_at_confirm(Evaluation& evaluation) {
   Verdict& verdict = evaluation.verdict;
+  if (verdict.gate == Gate::kConfirm) {
+    return;
+  }
   verdict.message = "(" + std::string(to_string(verdict.gate)) + ") " + verdict.message;
   verdict.gate = Gate::kConfirm;
   evaluation.steps.back() = verdict;

@@ -86,8 +86,9 @@ bool check(Line& line, const std::vector<Case>& cases, Arm arm, bool every_famil
   }
   std::vector<CheckPoint> points =
       check_points(*line.factory.spec, cases, every_family, purpose_of(line.settings), line.settings);
-  return line.accept(
-      run_check_job(line.factory, line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop), line.stop));
+  Job job = line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop);
+  job.kind = line.settings.confirm ? Job::Kind::kConfirm : Job::Kind::kCheck;
+  return line.accept(run_check_job(line.factory, job, line.stop));
 }
 
 // What remains after the probe, in one arm so that equal requests are one build: first `check`, then `time`.

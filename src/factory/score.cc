@@ -31,7 +31,8 @@ int fastest(const CaseTiming& timing, std::string_view prefix) {
   int best = -1;
   double least = 0;
   for (int arm = 0; arm < static_cast<int>(timing.arms.size()); ++arm) {
-    if (!timing.arms[static_cast<std::size_t>(arm)].starts_with(prefix)) {
+    const std::string& name = timing.arms[static_cast<std::size_t>(arm)];
+    if (!name.starts_with(prefix) || name.ends_with("_again")) {  // the A/A control is no arm of its own
       continue;
     }
     const Interval time = time_of(timing, arm);

@@ -43,6 +43,10 @@ std::string words(const Assignment& tune) {
   return text;
 }
 
+std::string nanoseconds_text(double nanoseconds) {
+  return nanoseconds < 1e18 ? std::to_string(static_cast<std::int64_t>(nanoseconds)) + " ns" : "no samples";
+}
+
 struct Point {
   std::int32_t index = 0;
   Assignment tune;
@@ -72,40 +76,52 @@ std::vector<double> times_of(const Measurement& measurement, std::size_t arms) {
   return times;
 }
 
-// All points in one job, interleaved: they meet the same clocks and temperatures.
+// The points that build for the timed cases, as arms. A job judges its first arm only, so arms are ordered by who is to
+// be judged next.
+std::vector<Arm> timed_arms(JobBuilder& jobs, const Candidate& candidate, const std::vector<Case>& timed,
+                            std::vector<Point>& points, Sweep& sweep, const std::stop_token& stop) {
+  std::vector<Arm> arms;
+  std::erase_if(points, [&](const Point& point) {
+    auto arm = jobs.arm("variant:" + std::to_string(point.index), candidate, timed, point.tune, stop);
+    if (!arm) {
+      sweep.notes.push_back("refused " + words(point.tune) + ": " + arm.error().message);
+      return true;
+    }
+    arms.push_back(std::move(*arm));
+    return false;
+  });
+  return arms;
+}
+
+// All points in one job, interleaved: they meet the same clocks and temperatures. A point whose timed outputs are wrong
+// leaves `points`, and the rest is timed again.
 std::size_t fastest_of(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const ChosenCases& cases,
                        const EvaluationSettings& settings, std::vector<Point>& points, Sweep& sweep,
                        const std::stop_token& stop) {
-  const std::vector<Case> timed(
-      cases.time.begin(), cases.time.begin() + static_cast<std::ptrdiff_t>(std::min(kSweepCases, cases.time.size())));
-  std::vector<Arm> arms;
-  std::vector<std::size_t> of_arm;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    auto arm = jobs.arm("variant:" + std::to_string(points[i].index), candidate, timed, points[i].tune, stop);
-    if (arm) {
-      arms.push_back(std::move(*arm));
-      of_arm.push_back(i);
-    } else {
-      sweep.notes.push_back(words(points[i].tune) + ": " + arm.error().message);
+  const auto count = static_cast<std::ptrdiff_t>(std::min(kSweepCases, cases.time.size()));
+  const std::vector<Case> timed(cases.time.begin(), cases.time.begin() + count);
+  const Point fallback = points.front();
+  std::vector<Arm> arms = timed_arms(jobs, candidate, timed, points, sweep, stop);
+  while (points.size() > 1) {
+    Job job = jobs.time_job(timed, arms, false, settings, stop);
+    job.min_quads = job.max_quads = kSweepQuads;
+    const std::expected<TimeReport, Verdict> report = run_time_job(factory, job, stop);
+    if (report && report->verdict.passed) {
+      const std::vector<double> times = times_of(report->measurement, points.size());
+      for (std::size_t arm = 0; arm < points.size(); ++arm) {
+        sweep.notes.push_back("swept " + words(points[arm].tune) + ": " + nanoseconds_text(times[arm]));
+      }
+      return static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
     }
+    const Verdict& refusal = report ? report->verdict : report.error();
+    sweep.notes.push_back("refused " + words(points.front().tune) + ": " + refusal.reason);
+    points.erase(points.begin());
+    arms.erase(arms.begin());
   }
-  if (arms.size() < 2) {
-    return of_arm.empty() ? 0 : of_arm.front();
+  if (points.empty()) {
+    points.push_back(fallback);  // the evaluation itself finds out what is wrong with it
   }
-  const std::size_t count = arms.size();
-  Job job = jobs.time_job(timed, std::move(arms), false, settings, stop);
-  job.min_quads = job.max_quads = kSweepQuads;
-  const std::expected<TimeReport, Verdict> report = run_time_job(factory, job, stop);
-  if (!report) {
-    sweep.notes.push_back("the sweep could not be timed (" + report.error().reason + "): first point taken");
-    return of_arm.front();
-  }
-  const std::vector<double> times = times_of(report->measurement, count);
-  for (std::size_t arm = 0; arm < count; ++arm) {
-    sweep.notes.push_back("swept " + words(points[of_arm[arm]].tune) + ": " +
-                          std::to_string(static_cast<std::int64_t>(times[arm])) + " ns");
-  }
-  return of_arm[static_cast<std::size_t>(std::ranges::min_element(times) - times.begin())];
+  return 0;
 }
 
 }  // namespace
