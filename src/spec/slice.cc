@@ -99,6 +99,17 @@ OrError<Case> slice_of(const Spec& spec, const Case& of, const std::string& axis
     }
   }
   std::ranges::move(conditions, std::back_inserter(slice.tensors));
+  // A reference names these whether they are there or not: absent ones become null pointers.
+  for (const std::string& name : of.absent) {
+    const TensorSpec* declared = find_tensor(spec, name);
+    const auto bound = spec.tolerance.find(name);
+    if (bound != spec.tolerance.end() && !bound->second.condition.empty()) {
+      slice.absent.push_back(bound->second.condition);
+    }
+    if (declared != nullptr && declared->role == TensorRole::kInout) {
+      slice.absent.push_back(name + "__in");
+    }
+  }
   return slice;
 }
 
