@@ -39,23 +39,21 @@ std::string upper(std::string_view text) {
 }
 
 // NVRTC has no <stdint.h>, <cuda.h> or <math.h> of its own; a big header costs a second of each compilation. The
-// 64-bit names are spelt as libcu++ spells them, so that its headers may follow.
+// 64-bit names are long long, as in libcu++ and <cuda_pipeline.h> under NVRTC, so that those may follow.
 constexpr std::string_view kNames = R"(typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;
-typedef long int64_t;
+typedef long long int64_t;
 typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
-typedef unsigned long uint64_t;
-typedef unsigned long uintptr_t;
-#ifndef INFINITY
-#define INFINITY __int_as_float(0x7f800000)
-#endif
-#ifndef NAN
-#define NAN __int_as_float(0x7fffffff)
-#endif
-struct alignas(64) CUtensorMap { unsigned long long opaque[16]; };
+typedef unsigned long long uint64_t;
+typedef long long intptr_t;
+typedef unsigned long long uintptr_t;
+static constexpr float INFINITY = __builtin_bit_cast(float, 0x7f800000u);
+static constexpr float NAN = __builtin_bit_cast(float, 0x7fffffffu);
+typedef struct CUtensorMap_st CUtensorMap;
+struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; };
 )";
 
 }  // namespace
