@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// kfactory check SPEC: is this spec sound?
+#include "commands.h"
+#include "factory/spec_check.h"
+#include "os/steady_clock.h"
+#include "parts.h"
+#include "reports.h"
+
+namespace kf {
+namespace {
+
+void print(Console& console, const Spec& spec, const SpecCheck& check) {
+  console.line(spec.name + ": read, " + std::to_string(check.cases) + " cases", Ink::kGood);
+  for (const std::string& line : check.built) {
+    console.line("built: " + line, Ink::kGood);
+  }
+  for (const std::string& problem : check.problems) {
+    console.line("wrong: " + problem, Ink::kBad);
+  }
+  if (!check.admission) {
+    if (check.problems.empty()) {
+      console.line("admission not run: " + check.admission_not_run);
+    }
+    return;
+  }
+  Table table({"tried", "expected", "found", ""});
+  for (const AdmissionRow& row : check.admission->rows) {
+    table.add({row.name, row.expected, row.found, row.ok ? "ok" : "NOT AS IT MUST BE"});
+  }
+  for (const std::string& line : table.lines()) {
+    console.line(line);
+  }
+  console.line(check.admission->admitted
+                   ? "admitted"
+                   : "not admitted: the rows above say what the tolerance or the cases let through",
+               check.admission->admitted ? Ink::kGood : Ink::kBad);
+}
+
+}  // namespace
+
+int check_command(Session& session) {
+  const Spec spec = read_spec(session.options.spec);
+  SteadyClock clock;
+  const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
+  const Machine machine = open_machine(session, spec.arch);
+  Factory factory;
+  factory.spec = &spec;
+  factory.facts = machine.facts;
+  factory.compiler = compiler.get();
+  factory.rig = machine.rig.get();
+  factory.clock = &clock;
+  const SpecCheck check =
+      check_spec(factory, static_cast<std::int32_t>(session.settings.count("run.compile_jobs")), session.stop);
+  if (session.options.json) {
+    session.console.line(check_report(spec, check));
+  } else {
+    print(session.console, spec, check);
+  }
+  if (session.stop.stop_requested()) {
+    return exits::kInterrupted;
+  }
+  const bool sound = check.problems.empty() && (!check.admission || check.admission->admitted);
+  return sound ? exits::kDone : exits::kUsage;
+}
+
+}  // namespace kf

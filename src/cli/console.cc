@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "console.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace kf {
+namespace {
+
+// Code points, which is near enough to columns for the texts that are shown here.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+bool numeric(std::string_view cell) {
+  return !cell.empty() && (cell == "-" || (cell.front() >= '0' && cell.front() <= '9') || cell.front() == '+');
+}
+
+std::string_view code(Ink ink) {
+  switch (ink) {
+    case Ink::kGood:
+      return "\033[32m";
+    case Ink::kBad:
+      return "\033[31m";
+    case Ink::kDim:
+      return "\033[2m";
+    case Ink::kStrong:
+      return "\033[1m";
+    case Ink::kPlain:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+Terminal terminal_of(std::FILE* stream,
+                     const std::function<std::optional<std::string>(const std::string&)>& environment) {
+  Terminal terminal;
+  const std::string term = environment("TERM").value_or("");
+  terminal.live = isatty(fileno(stream)) != 0 && term != "dumb";
+  terminal.colour = terminal.live && environment("NO_COLOR").value_or("").empty();
+  winsize size{};
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    terminal.columns = size.ws_col;
+  }
+  return terminal;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      shown += c;
+    } else if (c == '\n') {
+      shown += c;
+    } else {
+      shown += c == '\t' ? std::string("  ") : fmt::format("\\x{:02x}", byte);
+    }
+  }
+  return shown;
+}
+
+std::string one_line(std::string_view text, std::size_t columns) {
+  std::string line = printable(text.substr(0, text.find('\n')));
+  if (width(line) <= columns) {
+    return line;
+  }
+  std::size_t bytes = 0;
+  for (std::size_t shown = 0; bytes < line.size() && shown + 3 < columns; ++shown) {
+    do {
+      ++bytes;
+    } while (bytes < line.size() && (static_cast<unsigned char>(line[bytes]) & 0xC0) == 0x80);
+  }
+  return line.substr(0, bytes) + "...";
+}
+
+void Console::line(std::string_view text, Ink ink) {
+  clear();
+  const std::lock_guard lock(mutex_);
+  const std::string shown = inked(printable(text), ink) + "\n";
+  std::fwrite(shown.data(), 1, shown.size(), stream_);
+  std::fflush(stream_);
+}
+
+void Console::progress(std::string_view text) {
+  if (!terminal_.live) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  const std::string shown =
+      "\r\033[K" + inked(one_line(text, static_cast<std::size_t>(std::max(terminal_.columns - 1, 10))), Ink::kDim);
+  std::fwrite(shown.data(), 1, shown.size(), stream_);
+  std::fflush(stream_);
+  showing_ = true;
+}
+
+void Console::clear() {
+  const std::lock_guard lock(mutex_);
+  if (showing_) {
+    std::fputs("\r\033[K", stream_);
+    std::fflush(stream_);
+    showing_ = false;
+  }
+}
+
+std::string Console::inked(std::string_view text, Ink ink) const {
+  return terminal_.colour && ink != Ink::kPlain ? std::string(code(ink)) + std::string(text) + "\033[0m"
+                                                : std::string(text);
+}
+
+std::vector<std::string> Table::lines() const {
+  std::vector<std::size_t> widths;
+  for (const std::vector<std::string>& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], width(row[i]));
+    }
+  }
+  std::vector<std::string> lines;
+  for (const std::vector<std::string>& row : rows_) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string pad(widths[i] - width(row[i]), ' ');
+      const bool right = numeric(rows_.size() > 1 ? rows_.back()[std::min(i, rows_.back().size() - 1)] : row[i]);
+      line += (i == 0 ? "" : "  ") + (right ? pad + row[i] : row[i] + pad);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string time_text(double nanoseconds) {
+  if (nanoseconds <= 0) {
+    return "-";
+  }
+  if (nanoseconds < 1e3) {
+    return fmt::format("{:.4g} ns", nanoseconds);
+  }
+  return nanoseconds < 1e6 ? fmt::format("{:.4g} us", nanoseconds / 1e3) : fmt::format("{:.4g} ms", nanoseconds / 1e6);
+}
+
+std::string ratio_text(double value) {
+  return value <= 0 ? "-" : fmt::format("{:.3f}x", value);
+}
+
+}  // namespace kf

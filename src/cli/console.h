@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdio>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kf {
+
+// What stands at the other end of a stream: decided once, from the descriptor and the environment.
+struct Terminal {
+  bool live = false;    // a terminal: one line may be rewritten
+  bool colour = false;  // ... and NO_COLOR is not set, TERM is not "dumb"
+  int columns = 100;
+};
+Terminal terminal_of(std::FILE* stream,
+                     const std::function<std::optional<std::string>(const std::string&)>& environment);
+
+enum class Ink { kPlain, kGood, kBad, kDim, kStrong };
+
+// Text with control characters made visible: what candidates and models wrote never moves the cursor.
+std::string printable(std::string_view text);
+// First line only, cut to `columns` with an ellipsis.
+std::string one_line(std::string_view text, std::size_t columns);
+
+// Lines to stdout; on a terminal also one live line below them. Thread-safe.
+class Console {
+ public:
+  Console(std::FILE* stream, Terminal terminal) : stream_(stream), terminal_(terminal) {}
+  ~Console() { clear(); }
+
+  void line(std::string_view text, Ink ink = Ink::kPlain);
+  // Replaces the live line; does nothing where there is no terminal.
+  void progress(std::string_view text);
+  void clear();
+  std::string inked(std::string_view text, Ink ink) const;
+  const Terminal& terminal() const { return terminal_; }
+
+ private:
+  std::FILE* stream_;
+  Terminal terminal_;
+  std::mutex mutex_;
+  bool showing_ = false;
+};
+
+// Columns as wide as their widest cell; numbers to the right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::vector<std::string> lines() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "12.3 us": four significant digits and a unit that fits.
+std::string time_text(double nanoseconds);
+std::string ratio_text(double value);  // "1.234x"; "-" for 0
+
+}  // namespace kf

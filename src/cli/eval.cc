@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// kfactory eval SPEC CANDIDATE.cu: one candidate through every gate.
+#include <algorithm>
+#include <sstream>
+
+#include "commands.h"
+#include "factory/cases.h"
+#include "os/entropy.h"
+#include "os/steady_clock.h"
+#include "parts.h"
+#include "reports.h"
+#include "tables.h"
+
+namespace kf {
+namespace {
+
+std::vector<std::string> timed_cases(const Session& session, const Spec& spec, const DeviceFacts& facts) {
+  const std::string& wanted = session.options.cases;
+  if (wanted == "all") {
+    return {};
+  }
+  if (wanted.empty() || wanted == "screen") {
+    return screening_cases(spec, facts, static_cast<std::int32_t>(session.settings.count("run.screen_cases")));
+  }
+  // Ids hold commas themselves ("M=8,N=64"), so they are looked for in the text.
+  std::vector<std::string> ids;
+  for (const auto& [set, cases] : spec.cases) {
+    for (const Case& of : cases) {
+      if (("," + wanted + ",").find("," + of.id.value + ",") != std::string::npos) {
+        ids.push_back(of.id.value);
+      }
+    }
+  }
+  if (ids.empty()) {
+    throw UsageError{{{"--cases", "no case of the spec is called \"" + wanted + "\"",
+                       "all, screen, or ids as kfactory show lists them"}}};
+  }
+  return ids;
+}
+
+// Lines of the source that a message names as "candidate.cu:12" or "line 12".
+void explain(Console& console, const std::string& message, const std::string& source) {
+  std::vector<std::string> lines;
+  std::istringstream text(source);
+  for (std::string line; std::getline(text, line);) {
+    lines.push_back(line);
+  }
+  std::vector<std::size_t> shown;
+  for (const std::string_view mark : {".cu:", "line "}) {
+    for (std::size_t at = message.find(mark); at != std::string::npos; at = message.find(mark, at + 1)) {
+      const std::size_t number = std::strtoul(message.c_str() + at + mark.size(), nullptr, 10);
+      if (number >= 1 && number <= lines.size() && std::ranges::find(shown, number) == shown.end()) {
+        shown.push_back(number);
+        console.line("  " + std::to_string(number) + " | " + lines[number - 1], Ink::kStrong);
+      }
+    }
+  }
+}
+
+void print(Session& session, const Candidate& candidate, const Evaluation& evaluation, const Machine& machine) {
+  Console& console = session.console;
+  for (const Verdict& step : evaluation.steps) {
+    print_verdict(console, step);
+    if (!step.passed && session.options.explain) {
+      explain(console, step.message, candidate.source);
+    }
+  }
+  print_kernels(console, evaluation.kernels);
+  for (const std::string& note : evaluation.notes) {
+    console.line("note: " + note, Ink::kDim);
+  }
+  if (evaluation.score) {
+    print_score(console, *evaluation.score, machine.facts);
+  }
+  if (evaluation.state == AttemptState::kBuilt && machine.rig == nullptr) {
+    console.line("built for " + machine.facts.arch + "; NOT executed: " + machine.note, Ink::kStrong);
+  }
+}
+
+}  // namespace
+
+int eval_command(Session& session) {
+  const Spec spec = read_spec(session.options.spec);
+  const Candidate candidate = read_candidate_file(session.options.candidate);
+  SteadyClock clock;
+  const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
+  const Machine machine = open_machine(session, spec.arch);
+
+  Factory factory;
+  factory.spec = &spec;
+  factory.facts = machine.facts;
+  factory.compiler = compiler.get();
+  factory.rig = machine.rig.get();
+  factory.clock = &clock;
+  EvaluationSettings settings;
+  settings.time_cases = timed_cases(session, spec, machine.facts);
+  settings.time = !session.options.no_time;
+  settings.confirm = settings.held_out = session.options.confirm;
+  settings.max_variants = static_cast<std::int32_t>(session.settings.count("run.max_variants"));
+  settings.margin = session.settings.share("run.margin");
+  settings.compile_jobs = static_cast<std::int32_t>(session.settings.count("run.compile_jobs"));
+  settings.secret = draw_run_secret();
+  const Evaluation evaluation = evaluate(factory, candidate, settings, session.stop);
+
+  if (session.options.json) {
+    session.console.line(eval_report(spec, session.options.candidate, evaluation, machine.facts));
+  } else {
+    print(session, candidate, evaluation, machine);
+  }
+  if (evaluation.rig_fault) {
+    throw Fatal("the rig failed (" + evaluation.rig_fault->reason + "): " + evaluation.rig_fault->what +
+                "; this says nothing about the candidate (kfactory doctor looks at the device)");
+  }
+  if (evaluation.state == AttemptState::kOpen) {
+    return exits::kInterrupted;
+  }
+  return machine.rig != nullptr && evaluation.verdict.passed ? exits::kDone : exits::kNothingWon;
+}
+
+}  // namespace kf

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place that knows CLI11.
+#include "options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "settings.h"
+
+namespace kf {
+namespace {
+
+constexpr std::string_view kDescription =
+    "kfactory writes GPU kernels: it reads a spec of an operation, lets language models propose CUDA C++,\n"
+    "refuses what is wrong, measures what is right, and keeps winners and lessons.";
+
+constexpr std::string_view kExitCodes =
+    "Exit codes: 0 done; 1 cannot go on; 2 usage or spec error; 3 nothing beat the baseline, or no device to run on;\n"
+    "4 waiting for replies; 130 interrupted.";
+
+struct Declared {
+  CLI::App app{std::string(kDescription), "kfactory"};
+  Options options;
+  std::vector<std::unique_ptr<std::string>> values;  // stable places for CLI11 to write to
+};
+
+CLI::App* command(Declared& declared, const std::string& name, const std::string& text, const std::string& example) {
+  CLI::App* sub = declared.app.add_subcommand(name, text);
+  sub->footer("Example:\n  " + example);
+  return sub;
+}
+
+// Flags for the settings whose key begins with one of the prefixes.
+void add_settings(Declared& declared, CLI::App* sub, std::initializer_list<std::string_view> prefixes) {
+  for (const SettingFacts& facts : all_settings()) {
+    const bool wanted = std::any_of(prefixes.begin(), prefixes.end(),
+                                    [&](std::string_view prefix) { return facts.key.starts_with(prefix); });
+    if (!wanted) {
+      continue;
+    }
+    const std::string help =
+        std::string(facts.help) + (facts.fallback.empty() ? "" : " [" + std::string(facts.fallback) + "]");
+    sub->add_option_function<std::string>(
+        std::string(facts.flag),
+        [&declared, key = std::string(facts.key)](const std::string& value) { declared.options.flags[key] = value; },
+        help);
+  }
+  sub->add_flag("--trust-project", declared.options.trust_project,
+                "let kfactory.toml of this folder set endpoints, key names and programs");
+  sub->add_option("--config", declared.options.config_file, "settings file instead of ~/.config/kfactory/config.toml");
+}
+
+void declare_run(Declared& declared) {
+  Options& options = declared.options;
+  CLI::App* sub = command(declared, "run", "Propose, prove, measure, learn, repeat",
+                          "kfactory run specs/rmsnorm_fwd.json --model gpt-5 --attempts 40 --wall 2h\n  kfactory run "
+                          "specs/rmsnorm_fwd.json --replay specs/transcripts/rmsnorm_fwd.jsonl\n  kfactory run "
+                          "specs/rmsnorm_fwd.json --out out/a --resume");
+  sub->add_option("spec", options.spec, "spec file")->required();
+  sub->add_option("--out", options.out, "run folder [out/<spec>-<time>]");
+  sub->add_flag("--resume", options.resume, "go on with the run in --out");
+  sub->add_option("--replay", options.replay, "answers from a recorded transcript instead of a model");
+  sub->add_option("--exchange", options.exchange, "requests as files into this folder, replies as files from it");
+  sub->add_flag("--no-wait", options.no_wait, "with --exchange: end with exit code 4 where a reply is missing");
+  sub->add_option("--record", options.record, "write the calls and answers of this run to a transcript");
+  sub->add_option("--lessons", options.lessons,
+                  "lessons of earlier runs for the prompts; this run's are merged into it");
+  sub->add_flag("--json", options.json, "one JSON object a line for each event");
+  add_settings(declared, sub, {"run.", "device.", "toolkit.", "model."});
+}
+
+void declare_evaluating(Declared& declared) {
+  Options& options = declared.options;
+  CLI::App* bench = command(declared, "bench", "Measure the winner of a run again, on all timed cases",
+                            "kfactory bench out/rmsnorm_fwd-20261130-123835 --csv rows.csv");
+  bench->add_option("run", options.run_folder, "run folder")->required();
+  bench->add_flag("--json", options.json, "the result as JSON on stdout");
+  bench->add_option("--csv", options.csv, "also write the rows to this file");
+  bench->add_option("--out", options.out, "also write the JSON to this file");
+  add_settings(declared, bench, {"run.compile_jobs", "run.margin", "device.", "toolkit."});
+
+  CLI::App* eval = command(declared, "eval", "Put one candidate through every gate",
+                           "kfactory eval specs/rmsnorm_fwd.json my_kernel.cu --json");
+  eval->add_option("spec", options.spec, "spec file")->required();
+  eval->add_option("candidate", options.candidate, "candidate file (.cu with its launch plan)")->required();
+  eval->add_flag("--json", options.json, "the result as JSON on stdout (docs/formats/cli.md)");
+  eval->add_flag("--explain", options.explain, "show the source lines that a finding names");
+  eval->add_flag("--confirm", options.confirm, "fresh seeds, timed shapes checked too, held-out cases");
+  eval->add_flag("--no-time", options.no_time, "stop after the checks");
+  eval->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]");
+  add_settings(declared, eval,
+               {"run.compile_jobs", "run.margin", "run.max_variants", "run.screen_cases", "device.", "toolkit."});
+
+  CLI::App* check = command(declared, "check", "Is this spec sound?", "kfactory check specs/rmsnorm_fwd.json");
+  check->add_option("spec", options.spec, "spec file")->required();
+  check->add_flag("--json", options.json, "the result as JSON on stdout");
+  add_settings(declared, check, {"run.compile_jobs", "device.", "toolkit."});
+}
+
+void declare_reading(Declared& declared) {
+  Options& options = declared.options;
+  CLI::App* show = command(declared, "show", "Leader board of a run; one attempt's story",
+                           "kfactory show out/rmsnorm_fwd-20261130-123835 7");
+  show->add_option("run", options.run_folder, "run folder")->required();
+  show->add_option("attempt", options.names, "number of an attempt");
+  show->add_flag("--json", options.json, "the attempts as JSON on stdout");
+
+  CLI::App* lessons =
+      command(declared, "lessons", "List lessons, or merge several files",
+              "kfactory lessons list out/a/lessons.jsonl\n  kfactory lessons merge --out all.jsonl a.jsonl b.jsonl");
+  lessons->add_option("action", options.action, "list or merge")->required()->check(CLI::IsMember({"list", "merge"}));
+  lessons->add_option("files", options.names, "lessons.jsonl files")->required();
+  lessons->add_option("--out", options.out, "merge: the file to write");
+  lessons->add_flag("--json", options.json, "list: one JSON object a line");
+}
+
+void declare_rest(Declared& declared) {
+  Options& options = declared.options;
+  CLI::App* doctor = command(declared, "doctor", "What this machine has, and what to do about what it lacks",
+                             "kfactory doctor --base-url http://127.0.0.1:8000/v1 --model my-model");
+  add_settings(declared, doctor, {"device.", "toolkit.", "model."});
+  CLI::App* config =
+      command(declared, "config", "Every setting, its value and where it comes from", "kfactory config show");
+  config->add_option("action", options.action, "show")->required()->check(CLI::IsMember({"show"}));
+  add_settings(declared, config, {"run.", "device.", "toolkit.", "model."});
+  CLI::App* worker = command(declared, "worker", "The device's end of a run (started by kfactory itself)",
+                             "kfactory worker --device emulator --target H200");
+  worker->group("");  // hidden
+  add_settings(declared, worker, {"device."});
+}
+
+}  // namespace
+
+std::string_view program_version() {
+  return KF_VERSION;
+}
+
+Options read_options(int argc, const char* const* argv) {
+  Declared declared;
+  CLI::App& app = declared.app;
+  app.set_version_flag("--version", "kfactory " + std::string(program_version()));
+  app.footer(std::string(kExitCodes) +
+             "\nExample:\n  kfactory run specs/rmsnorm_fwd.json --replay specs/transcripts/rmsnorm_fwd.jsonl");
+  app.require_subcommand(1);
+  declare_run(declared);
+  declare_evaluating(declared);
+  declare_reading(declared);
+  declare_rest(declared);
+  try {
+    app.parse(argc, argv);
+    declared.options.command = app.get_subcommands().front()->get_name();
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream out, err;
+    const bool asked = app.exit(error, out, err) == 0;
+    declared.options.text = asked ? out.str() : err.str();
+    declared.options.exit_code = asked ? 0 : 2;
+  }
+  return std::move(declared.options);
+}
+
+}  // namespace kf

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parts.h"
+
+#include <filesystem>
+#include <sstream>
+
+#include "compile/nvrtc_compiler.h"
+#include "os/atomic_file.h"
+#include "rig/local_rig.h"
+
+namespace kf {
+namespace {
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+// A launcher may start the worker on another host, where /proc/self/exe is something else.
+std::string own_path() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "/proc/self/exe" : path.string();
+}
+
+OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::string& kind,
+                                             const std::string& target) {
+  RigOptions options;
+  options.version = std::string(program_version());
+  options.launcher = words_of(session.settings.text("device.launcher"));
+  options.worker = {own_path(), "worker", "--device", kind, "--gpu", session.settings.text("device.gpu")};
+  if (!target.empty()) {
+    options.worker.insert(options.worker.end(), {"--target", target});
+  }
+  return LocalRig::start(std::move(options), session.stop);
+}
+
+UsageError no_device(const std::string& kind, const Error& error) {
+  return {{{"--device " + kind, to_string(error), "kfactory doctor says what this machine has"}}};
+}
+
+Machine with_rig(std::unique_ptr<LocalRig> rig, std::string note) {
+  Machine machine;
+  machine.facts = rig->facts();
+  machine.rig = std::move(rig);
+  machine.note = std::move(note);
+  return machine;
+}
+
+std::string target_name(const Session& session, const std::string& spec_arch) {
+  const std::string& target = session.settings.text("device.target");
+  const std::string name = target.empty() ? spec_arch : target;
+  if (!named_target(name)) {
+    throw UsageError{{{"--target", "there is no target called \"" + name + "\"",
+                       "H200, H100, B200, or an architecture such as sm_90a"}}};
+  }
+  return name;
+}
+
+}  // namespace
+
+Machine open_machine(const Session& session, const std::string& spec_arch) {
+  const std::string& kind = session.settings.text("device.kind");
+  const std::string target = kind == "cuda" ? "" : target_name(session, spec_arch);
+  if (kind == "none") {
+    Machine machine;
+    machine.facts = *named_target(target);
+    machine.facts.kind = "none";
+    machine.note = "--device none";
+    return machine;
+  }
+  std::string why;
+  if (kind != "emulator") {
+    OrError<std::unique_ptr<LocalRig>> rig = start_rig(session, "cuda", "");
+    if (rig) {
+      return with_rig(std::move(*rig), "");
+    }
+    if (kind == "cuda") {
+      throw no_device(kind, rig.error());
+    }
+    why = "no GPU here (" + rig.error().what + "); ";
+  }
+  OrError<std::unique_ptr<LocalRig>> rig = start_rig(session, "emulator", target);
+  if (!rig) {
+    throw no_device(kind, rig.error());
+  }
+  return with_rig(std::move(*rig), why + "candidates run on the emulator: its figures are estimates, not times");
+}
+
+std::unique_ptr<Compiler> open_compiler(const Settings& settings) {
+  ToolkitQuery toolkit;
+  toolkit.cuda_root = settings.text("toolkit.root");
+  OrError<std::unique_ptr<Compiler>> compiler = open_nvrtc_compiler(toolkit);
+  if (!compiler) {
+    throw Fatal(to_string(compiler.error()));
+  }
+  return std::move(*compiler);
+}
+
+Spec read_spec(const std::string& path) {
+  return or_usage(load_spec(path));
+}
+
+Candidate read_candidate_file(const std::string& path) {
+  return or_usage(parse_candidate(or_usage(read_file(path, 4 << 20)), path));
+}
+
+std::string label_of(const DeviceFacts& facts) {
+  return facts.kind == "emulator" ? facts.name + " (emulated; estimates)"
+         : facts.name.empty()     ? facts.arch
+                                  : facts.name;
+}
+
+}  // namespace kf

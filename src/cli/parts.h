@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <kfactory/factory.h>
+
+#include "cli/commands.h"
+
+// Where concrete parts are wired together; the commands see seams.
+
+namespace kf {
+
+// The device that a command works with, and how it was come by.
+struct Machine {
+  DeviceFacts facts;
+  std::unique_ptr<Rig> rig;  // null: device none
+  std::string note;          // "no GPU here (...): candidates run on the emulator"
+};
+// Follows device.kind; `auto` takes the GPU, else the emulator. UsageError when what was asked for is not there.
+Machine open_machine(const Session& session, const std::string& spec_arch);
+
+std::unique_ptr<Compiler> open_compiler(const Settings& settings);
+
+// Reads a spec or throws UsageError with every mistake in it.
+Spec read_spec(const std::string& path);
+Candidate read_candidate_file(const std::string& path);
+
+// Figures of the emulator are never called times.
+std::string label_of(const DeviceFacts& facts);
+
+template <class T>
+T or_usage(OrErrors<T> value) {
+  if (!value) {
+    throw UsageError{value.error()};
+  }
+  return std::move(*value);
+}
+template <class T>
+T or_usage(OrError<T> value) {
+  if (!value) {
+    throw UsageError{{value.error()}};
+  }
+  return std::move(*value);
+}
+
+}  // namespace kf

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "format/attempt_json.h"
+#include "format/outcome_json.h"
+
+namespace kf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Bytes that are not UTF-8 (from a candidate or a model) become U+FFFD instead of an exception.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json device_json(const DeviceFacts& facts) {
+  return {{"kind", facts.kind},
+          {"name", facts.name},
+          {"arch", facts.arch},
+          {"driver", facts.driver},
+          {"source", facts.source}};
+}
+
+Json score_or_null(const std::optional<Score>& score) {
+  return score ? Json::parse(score_json(*score)) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string event_report(const Event& event) {
+  constexpr std::array<std::string_view, 11> kNames{"run_started", "asked",    "replied",    "built",
+                                                    "verdict",     "measured", "champion",   "repairing",
+                                                    "lessons",     "note",     "run_stopped"};
+  Json json{{"event", kNames.at(static_cast<std::size_t>(event.kind))}};
+  if (event.attempt.value != 0) {
+    json["attempt"] = event.attempt.value;
+  }
+  json["text"] = event.text;
+  if (event.speedup) {
+    json["speedup"] = *event.speedup;
+  }
+  return dump(json);
+}
+
+std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code) {
+  Json json{{"kfactory_run", 1}, {"stopped", to_string(result.reason)}, {"detail", result.detail}, {"folder", folder}};
+  json["device"] = device_json(facts);
+  json["attempts"] = result.attempts.size();
+  json["champion"] = result.champion ? Json(result.champion->value) : Json(nullptr);
+  json["beat_baseline"] = result.beat_baseline;
+  json["lessons"] = result.lessons.size();
+  json["exit_code"] = exit_code;
+  return dump(json);
+}
+
+std::string eval_report(const Spec& spec, const std::string& candidate, const Evaluation& evaluation,
+                        const DeviceFacts& facts) {
+  Json json{
+      {"kfactory_eval", 1}, {"spec", spec.name}, {"candidate", candidate}, {"state", to_string(evaluation.state)}};
+  json["device"] = device_json(facts);
+  json["executed"] = facts.kind != "none";
+  json["verdict"] = Json::parse(verdict_json(evaluation.verdict));
+  json["steps"] = Json::array();
+  for (const Verdict& step : evaluation.steps) {
+    json["steps"].push_back(Json::parse(verdict_json(step)));
+  }
+  json["tune"] = evaluation.tune;
+  json["variants"] = evaluation.variants;
+  json["kernels"] = Json::parse(kernels_json(evaluation.kernels));
+  json["score"] = score_or_null(evaluation.score);
+  json["notes"] = evaluation.notes;
+  if (evaluation.rig_fault) {
+    json["rig_fault"] = {{"reason", evaluation.rig_fault->reason}, {"what", evaluation.rig_fault->what}};
+  }
+  return dump(json);
+}
+
+std::string check_report(const Spec& spec, const SpecCheck& check) {
+  Json json{{"kfactory_check", 1},
+            {"spec", spec.name},
+            {"cases", check.cases},
+            {"built", check.built},
+            {"problems", check.problems}};
+  json["admission"] = check.admission ? Json::parse(admission_json(*check.admission)) : Json(nullptr);
+  if (!check.admission) {
+    json["admission_not_run"] = check.admission_not_run;
+  }
+  return dump(json);
+}
+
+std::string show_report(const std::vector<Attempt>& attempts) {
+  Json list = Json::array();
+  for (const Attempt& attempt : attempts) {
+    list.push_back(Json::parse(attempt_json(attempt)));
+  }
+  return dump(Json{{"kfactory_show", 1}, {"attempts", std::move(list)}});
+}
+
+std::string bench_report(const Spec& spec, const std::vector<BenchResult>& results, const DeviceFacts& facts) {
+  Json winners = Json::array();
+  for (const BenchResult& result : results) {
+    winners.push_back({{"attempt", result.attempt.value},
+                       {"state", to_string(result.evaluation.state)},
+                       {"verdict", Json::parse(verdict_json(result.evaluation.verdict))},
+                       {"score", score_or_null(result.evaluation.score)},
+                       {"notes", result.evaluation.notes}});
+  }
+  return dump(Json{
+      {"kfactory_bench", 1}, {"spec", spec.name}, {"device", device_json(facts)}, {"winners", std::move(winners)}});
+}
+
+std::string bench_csv(const std::vector<BenchResult>& results) {
+  std::string csv =
+      "attempt,case,method,state,winner_ns,winner_low_ns,winner_high_ns,baseline,baseline_ns,copy_ns,floor_ns,"
+      "winner_over_baseline,low,high,verdict\n";
+  for (const BenchResult& result : results) {
+    if (!result.evaluation.score) {
+      continue;
+    }
+    const Score& score = *result.evaluation.score;
+    constexpr std::array<std::string_view, 3> kStates{"cold", "steady", "warm"};
+    for (const CaseScore& of : score.cases) {
+      csv +=
+          fmt::format("{},\"{}\",{},{},{:.1f},{:.1f},{:.1f},{},{:.1f},{:.1f},{:.1f},{:.5f},{:.5f},{:.5f},{}\n",
+                      result.attempt.value, of.case_id, to_string(score.method),
+                      kStates.at(static_cast<std::size_t>(score.state)), of.candidate.median, of.candidate.low,
+                      of.candidate.high, of.baseline_name, of.baseline.median, of.copy.median, of.floor_nanoseconds,
+                      of.to_baseline.median, of.to_baseline.low, of.to_baseline.high, to_string(of.against_baseline));
+    }
+  }
+  return csv;
+}
+
+}  // namespace kf

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include <kfactory/factory.h>
+
+#include "factory/spec_check.h"
+
+// JSON that other programs read (docs/formats/cli.md). One object each, compact, keys in a fixed order.
+
+namespace kf {
+
+std::string event_report(const Event& event);
+std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code);
+std::string eval_report(const Spec& spec, const std::string& candidate, const Evaluation& evaluation,
+                        const DeviceFacts& facts);
+std::string check_report(const Spec& spec, const SpecCheck& check);
+std::string show_report(const std::vector<Attempt>& attempts);
+
+// One winner, measured again.
+struct BenchResult {
+  AttemptId attempt;
+  Evaluation evaluation;
+};
+std::string bench_report(const Spec& spec, const std::vector<BenchResult>& results, const DeviceFacts& facts);
+std::string bench_csv(const std::vector<BenchResult>& results);
+
+}  // namespace kf

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// kfactory run SPEC: the factory. This file wires it; factory/factory.cc is the loop.
+#include <algorithm>
+#include <filesystem>
+
+#include "commands.h"
+#include "factory/records.h"
+#include "factory/spec_check.h"
+#include "ledger/lesson_store.h"
+#include "ledger/run_folder.h"
+#include "ledger/sqlite_ledger.h"
+#include "models.h"
+#include "os/entropy.h"
+#include "os/steady_clock.h"
+#include "parts.h"
+#include "reports.h"
+#include "run_progress.h"
+#include "tables.h"
+
+namespace kf {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "20261130-123835" of "2026-11-30T12:38:35Z".
+std::string folder_time(const std::string& utc) {
+  std::string text;
+  for (const char c : utc.substr(0, 19)) {
+    if (c == 'T') {
+      text += '-';
+    } else if (c >= '0' && c <= '9') {
+      text += c;
+    }
+  }
+  return text;
+}
+
+fs::path prepare_folder(const Options& options, const Spec& spec, const Clock& clock) {
+  if (options.resume && options.out.empty()) {
+    throw UsageError{{{"--resume", "which run?", "name its folder with --out"}}};
+  }
+  const fs::path folder =
+      options.out.empty() ? fs::path("out") / (spec.name + "-" + folder_time(clock.utc())) : fs::path(options.out);
+  const bool there = fs::exists(folder / "ledger.sqlite");
+  if (options.resume && !there) {
+    throw UsageError{{{folder.string(), "holds no run to resume: there is no ledger.sqlite in it",
+                       "leave out --resume to begin one"}}};
+  }
+  if (!options.resume && there) {
+    throw UsageError{
+        {{folder.string(), "already holds a run", "go on with it with --resume, or choose another --out"}}};
+  }
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw Fatal("the run folder " + folder.string() + " cannot be made: " + error.message());
+  }
+  return folder;
+}
+
+// A run belongs to one spec, its reference and its baselines: with another one its verdicts would mean nothing.
+void refuse_changed_spec(const Ledger& ledger, const Spec& spec) {
+  const std::optional<RunStart> start = read_start(ledger);
+  if (!start) {
+    return;
+  }
+  const auto same = [&](const SourceFile& file) {
+    const auto found = start->spec_files.find(file.path);
+    return found != start->spec_files.end() && found->second == file.content;
+  };
+  const bool unchanged =
+      start->spec_json == spec.json && same(spec.reference.cuda) &&
+      std::ranges::all_of(spec.baselines, [&](const BaselineSpec& baseline) { return same(baseline.source); });
+  if (!unchanged) {
+    throw UsageError{{{spec.name, "the spec, its reference or a baseline changed since this run began",
+                       "begin a new run, or put the old files back"}}};
+  }
+}
+
+RunSettings run_settings(const Session& session) {
+  const Settings& given = session.settings;
+  RunSettings settings;
+  settings.budget.attempts = given.count("run.attempts");
+  if (!session.options.replay.empty() && given.origin("run.attempts") == "built in") {
+    settings.budget.attempts = std::max<std::int64_t>(1, recorded_proposals(session.options.replay));
+  }
+  settings.budget.wall = given.time("run.wall");
+  settings.budget.tokens = given.count("run.tokens");
+  settings.budget.cost_nanodollars = given.nanodollars("run.cost");
+  settings.search.in_flight = static_cast<std::int32_t>(std::clamp<std::int64_t>(given.count("run.in_flight"), 1, 64));
+  settings.search.max_output_tokens = given.count("model.max_output_tokens");
+  settings.compile_jobs = static_cast<std::int32_t>(std::clamp<std::int64_t>(given.count("run.compile_jobs"), 1, 256));
+  settings.screen_cases = static_cast<std::int32_t>(std::max<std::int64_t>(1, given.count("run.screen_cases")));
+  settings.max_variants = static_cast<std::int32_t>(std::max<std::int64_t>(1, given.count("run.max_variants")));
+  settings.margin = given.share("run.margin");
+  settings.secret = draw_run_secret();
+  return settings;
+}
+
+RunInfo run_info(const Factory& factory, const RunSettings& settings) {
+  const std::optional<RunStart> start = read_start(*factory.ledger);
+  RunInfo info;
+  info.spec_name = factory.spec->name;
+  info.spec_sha256 = sha256(factory.spec->json);
+  info.started = start ? start->utc : "";
+  info.version = std::string(program_version());
+  info.compiler = factory.compiler->version();
+  info.models["default"] = factory.writer->description();
+  info.settings = settings;
+  info.device = factory.facts;
+  info.seeds = start ? seeds_digest(start->secret) : Digest{};
+  return info;
+}
+
+void project(const RunFolder& folder, const Factory& factory, const RunSettings& settings, const RunResult& result) {
+  const RunInfo info = run_info(factory, settings);
+  const std::vector<Attempt> attempts = attempts_of(*factory.ledger);
+  folder.project({&info, factory.spec, factory.ledger, attempts, result.lessons, lessons_markdown(result.lessons)});
+}
+
+int exit_code(const RunResult& result, const Factory& factory) {
+  switch (result.reason) {
+    case StopReason::kInterrupted:
+      return exits::kInterrupted;
+    case StopReason::kWaiting:
+      return exits::kWaiting;
+    case StopReason::kModelFailed:
+    case StopReason::kRigFailed:
+      return exits::kCannotGoOn;
+    default:
+      return factory.rig != nullptr && result.beat_baseline ? exits::kDone : exits::kNothingWon;
+  }
+}
+
+void print_end(Session& session, const RunResult& result, const Machine& machine, const fs::path& folder, int code) {
+  Console& console = session.console;
+  if (session.options.json) {
+    console.line(run_report(result, folder.string(), machine.facts, code));
+    return;
+  }
+  console.clear();
+  console.line("");
+  print_leader_board(console, result.attempts);
+  console.line("");
+  console.line("stopped: " + std::string(to_string(result.reason)) +
+               (result.detail.empty() ? "" : " (" + result.detail + ")"));
+  if (machine.rig == nullptr) {
+    console.line("NOT executed: no candidate was run or timed (" + machine.note + "); they were compiled for " +
+                     machine.facts.arch + " and audited, nothing more",
+                 Ink::kStrong);
+  } else if (result.champion) {
+    const bool estimate = machine.facts.kind == "emulator";
+    console.line("best: attempt " + std::to_string(result.champion->value) +
+                     (result.beat_baseline ? ", faster than the baseline" : ", not faster than the baseline") +
+                     (estimate ? " by the emulator's ESTIMATE (not a time)" : ""),
+                 Ink::kStrong);
+  } else {
+    console.line("no candidate was right", Ink::kStrong);
+  }
+  console.line(std::to_string(result.lessons.size()) + " lessons; everything is in " + folder.string());
+  if (code == exits::kWaiting || code == exits::kInterrupted) {
+    console.line("go on with: kfactory run " + session.options.spec + " --out " + folder.string() +
+                 " --resume (and the same model flags)");
+  }
+}
+
+// Before a run: a spec that cannot tell right from wrong makes every later figure worthless.
+void admit_or_refuse(const Factory& factory, const Session& session) {
+  const auto jobs = static_cast<std::int32_t>(session.settings.count("run.compile_jobs"));
+  const std::optional<AdmissionReport> report = admit(factory, jobs, session.stop);
+  if (!report || report->admitted) {
+    return;
+  }
+  Errors errors;
+  for (const AdmissionRow& row : report->rows) {
+    if (!row.ok) {
+      errors.push_back({"admission: " + row.name, "expected " + row.expected + ", found " + row.found, ""});
+    }
+  }
+  throw UsageError{std::move(errors)};
+}
+
+std::vector<Lesson> earlier_lessons(const Options& options, const Spec& spec, const std::string& arch) {
+  if (options.lessons.empty()) {
+    return {};
+  }
+  constexpr std::size_t kShown = 12;
+  return lessons_for(or_usage(read_lesson_store(options.lessons)), spec, arch, kShown);
+}
+
+}  // namespace
+
+int run_command(Session& session) {
+  const Options& options = session.options;
+  const Spec spec = read_spec(options.spec);
+  const ModelConfig config = model_config(options, session.settings);
+  const RunSettings settings = run_settings(session);
+  SteadyClock clock;
+  const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
+  const Machine machine = open_machine(session, spec.arch);
+  const RunFolder folder(prepare_folder(options, spec, clock));
+  SqliteLedger ledger(folder.ledger_file(), SqliteLedger::Mode::kWrite);
+  refuse_changed_spec(ledger, spec);
+
+  RunProgress progress(session.console, options.json, settings.budget.attempts);
+  const Observer observe = [&progress](const Event& event) { progress.show(event); };
+  Endpoints endpoints;
+  ModelHooks hooks;
+  hooks.notice = [&observe](const std::string& text) { observe({Event::Kind::kNote, {}, text, {}}); };
+  const std::unique_ptr<Model> model = open_model(options, config, clock, endpoints, std::move(hooks));
+
+  Factory factory;
+  factory.spec = &spec;
+  factory.facts = machine.facts;
+  factory.writer = model.get();
+  factory.compiler = compiler.get();
+  factory.rig = machine.rig.get();
+  factory.ledger = &ledger;
+  factory.clock = &clock;
+  factory.lessons = earlier_lessons(options, spec, machine.facts.arch);
+  factory.origin = folder.root().filename().string();
+  factory.observe = observe;
+  if (!options.json && !machine.note.empty()) {
+    session.console.line("device: " + label_of(machine.facts) + ": " + machine.note);
+  }
+  admit_or_refuse(factory, session);
+
+  const RunResult result = run_factory(factory, settings, session.stop);
+  project(folder, factory, settings, result);
+  if (!options.lessons.empty() && !result.lessons.empty()) {
+    or_usage(merge_into_lesson_store(options.lessons, result.lessons, merge_lessons));
+  }
+  const int code = exit_code(result, factory);
+  print_end(session, result, machine, folder.root(), code);
+  return code;
+}
+
+}  // namespace kf

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kf {
+namespace {
+
+std::string outcome_of(const Attempt& attempt) {
+  switch (attempt.state) {
+    case AttemptState::kMeasured:
+      return attempt.score && attempt.score->confirmed ? "confirmed" : "right, measured";
+    case AttemptState::kRejected:
+      return "refused: " + std::string(to_string(attempt.verdict.gate)) + ": " + attempt.verdict.reason;
+    case AttemptState::kBuilt:
+      return "built, not executed";
+    case AttemptState::kNoReply:
+      return "no reply";
+    case AttemptState::kOpen:
+      break;
+  }
+  return "open";
+}
+
+std::string figure(const Attempt& attempt) {
+  if (!attempt.score || attempt.state != AttemptState::kMeasured) {
+    return "-";
+  }
+  const bool estimate = attempt.score->method == ClockMethod::kEstimate;
+  return ratio_text(attempt.score->speedup) + (estimate ? " estimate" : "");
+}
+
+double rank(const Attempt& attempt) {
+  return attempt.state == AttemptState::kMeasured && attempt.score ? attempt.score->speedup : -1.0;
+}
+
+}  // namespace
+
+void print_leader_board(Console& console, std::span<const Attempt> attempts) {
+  std::vector<const Attempt*> order;
+  for (const Attempt& attempt : attempts) {
+    order.push_back(&attempt);
+  }
+  std::ranges::stable_sort(order, [](const Attempt* a, const Attempt* b) { return rank(*a) > rank(*b); });
+  Table table({"attempt", "speed-up", "outcome", "role", "from", "hypothesis"});
+  for (const Attempt* attempt : order) {
+    table.add({std::to_string(attempt->id.value), figure(*attempt), outcome_of(*attempt),
+               std::string(to_string(attempt->role)), attempt->parent ? std::to_string(attempt->parent->value) : "-",
+               one_line(attempt->hypothesis, 60)});
+  }
+  for (const std::string& line : table.lines()) {
+    console.line(line);
+  }
+}
+
+void print_score(Console& console, const Score& score, const DeviceFacts& facts) {
+  const bool estimate = score.method == ClockMethod::kEstimate;
+  console.line(
+      fmt::format("{}{}: {} against the baseline ({})", estimate ? "ESTIMATE of the emulator, not a time; " : "",
+                  facts.name, ratio_text(score.speedup), to_string(score.against_baseline)),
+      Ink::kStrong);
+  Table table({"case", "candidate", "baseline", "copy", "candidate/baseline", "95 %", "copy/candidate", "verdict"});
+  for (const CaseScore& of : score.cases) {
+    const double share = of.copy.median > 0 && of.candidate.median > 0 ? of.copy.median / of.candidate.median : 0;
+    table.add(
+        {of.case_id, time_text(of.candidate.median), time_text(of.baseline.median), time_text(of.copy.median),
+         of.to_baseline.samples > 0 ? fmt::format("{:.4f}", of.to_baseline.median) : "-",
+         of.to_baseline.samples > 0 ? fmt::format("{:.4f} .. {:.4f}", of.to_baseline.low, of.to_baseline.high) : "-",
+         share > 0 ? fmt::format("{:.3f}", share) : "-", std::string(to_string(of.against_baseline))});
+  }
+  for (const std::string& line : table.lines()) {
+    console.line(line);
+  }
+  for (const CaseScore& of : score.cases) {
+    for (const std::string& note : of.notes) {
+      console.line("  " + of.case_id + ": " + note, Ink::kDim);
+    }
+  }
+}
+
+void print_verdict(Console& console, const Verdict& verdict) {
+  const std::string where =
+      (verdict.case_id.empty() ? ""
+                               : " [" + verdict.case_id + (verdict.family.empty() ? "" : ", " + verdict.family) + "]");
+  if (verdict.passed) {
+    console.line("passed  " + std::string(to_string(verdict.gate)) +
+                     (verdict.checks > 0 ? ": " + std::to_string(verdict.checks) + " checks" : ""),
+                 Ink::kGood);
+    return;
+  }
+  console.line("refused " + std::string(to_string(verdict.gate)) + ": " + verdict.reason + where, Ink::kBad);
+  console.line(verdict.message);
+}
+
+void print_kernels(Console& console, std::span<const KernelUse> kernels) {
+  for (const KernelUse& use : kernels) {
+    console.line(fmt::format("  {}: {} registers, {} bytes of static shared memory, {} + {} bytes spilled", use.entry,
+                             use.registers, use.static_shared_bytes, use.spill_store_bytes, use.spill_load_bytes));
+  }
+}
+
+}  // namespace kf

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "factory/score.h"
+
+#include <gtest/gtest.h>
+
+#include "factory/jobs.h"
+#include "fakes.h"
+
+namespace kf {
+namespace {
+
+struct Times {
+  std::string arm;
+  double nanoseconds;
+};
+
+Measurement measured(const Spec& spec, const std::vector<Times>& arms, double noise = 1e-4) {
+  Measurement measurement;
+  for (const Case& of : spec.cases.at("time")) {
+    CaseTiming timing;
+    timing.case_id = of.id.value;
+    for (const Times& arm : arms) {
+      const auto index = static_cast<std::int32_t>(timing.arms.size());
+      timing.arms.push_back(arm.arm);
+      for (std::int32_t quad = 0; quad < 16; ++quad) {
+        for (std::int32_t slot = 0; slot < 2; ++slot) {
+          timing.samples.push_back(
+              {index, quad, slot, arm.nanoseconds * (1 + noise * ((quad * 5 + slot + index) % 7)), 0});
+        }
+      }
+    }
+    measurement.cases.push_back(std::move(timing));
+  }
+  return measurement;
+}
+
+DeviceFacts slow_memory() {
+  DeviceFacts facts = gpu_facts();
+  facts.dram_bytes_per_second = 1e15;  // a floor that nothing here reaches
+  return facts;
+}
+
+TEST(Score, IsAFunctionOfTheSamplesAlone) {
+  const Spec spec = small_spec();
+  const Measurement measurement = measured(spec, {{"candidate", 500}, {"baseline:naive", 1000}});
+  const Score first = score_of(spec, slow_memory(), measurement, 0.005);
+  const Score second = score_of(spec, slow_memory(), measurement, 0.005);
+  EXPECT_EQ(first.speedup, second.speedup);
+  EXPECT_NEAR(first.speedup, 2.0, 0.01);
+}
+
+TEST(Score, ComparesWithTheFastestBaselineAndItsControlIsNone) {
+  const Spec spec = small_spec();
+  const Score score = score_of(
+      spec, slow_memory(),
+      measured(
+          spec,
+          {{"candidate", 500}, {"baseline:naive", 1000}, {"baseline:better", 600}, {"baseline:better_again", 600}}),
+      0.005);
+  EXPECT_EQ(score.cases[0].baseline_name, "better");
+  EXPECT_NEAR(score.speedup, 1.2, 0.01);
+}
+
+TEST(Score, RefusesToCallFasterThanPhysicsAWin) {
+  const Spec spec = small_spec();
+  DeviceFacts facts = gpu_facts();
+  facts.dram_bytes_per_second = 1e12;  // 4 MiB take 4 us
+  const Score score = score_of(spec, facts, measured(spec, {{"candidate", 500}, {"baseline:naive", 1000}}), 0.005);
+  EXPECT_EQ(score.against_baseline, Comparison::kRefused);
+  ASSERT_FALSE(score.cases[0].notes.empty());
+  EXPECT_NE(score.cases[0].notes.back().find("SUSPECT"), std::string::npos);
+}
+
+TEST(Score, TakesWritesThatTheCacheKeepsOutOfTheFloor) {
+  const Spec spec = small_spec();
+  DeviceFacts facts = gpu_facts();
+  facts.dram_bytes_per_second = 1e12;
+  facts.l2_bytes = 60 << 20;
+  const Case& small = spec.cases.at("time")[0];  // 4 MiB in, 4 MiB out
+  EXPECT_NEAR(floor_nanoseconds(spec, small, facts), 4194.304, 1e-6);
+  facts.l2_bytes = 0;
+  EXPECT_NEAR(floor_nanoseconds(spec, small, facts), 8388.608, 1e-6);
+}
+
+TEST(Score, AVetoTurnsAWinWithOneSlowCaseIntoALoss) {
+  Spec spec = small_spec();
+  spec.objective.veto = 0.05;
+  Measurement measurement = measured(spec, {{"candidate", 300}, {"baseline:naive", 1000}});
+  for (Sample& sample : measurement.cases[2].samples) {
+    sample.nanoseconds *= sample.arm == 0 ? 4 : 1;  // 1200 against 1000
+  }
+  const Score score = score_of(spec, slow_memory(), measurement, 0.005);
+  EXPECT_GT(score.speedup, 1.0);
+  EXPECT_EQ(score.against_baseline, Comparison::kLoss);
+}
+
+TEST(Score, OneRefusedCaseRefusesTheWhole) {
+  const Interval good{0.5, 0.49, 0.51, 20};
+  EXPECT_EQ(combine(std::vector{good, good}, std::vector{Comparison::kWin, Comparison::kRefused}, 0.005),
+            Comparison::kRefused);
+  EXPECT_EQ(combine(std::vector{good, good}, std::vector{Comparison::kWin, Comparison::kWin}, 0.005), Comparison::kWin);
+}
+
+TEST(Score, ADoubtfulRestKeepsAWinInconclusive) {
+  const Interval clear{0.97, 0.969, 0.971, 20}, wide{1.0, 0.9, 1.12, 20};
+  EXPECT_EQ(combine(std::vector{clear, wide}, std::vector{Comparison::kWin, Comparison::kInconclusive}, 0.005),
+            Comparison::kInconclusive);
+}
+
+TEST(Score, NoCasesAreInconclusive) {
+  EXPECT_EQ(combine({}, {}, 0.005), Comparison::kInconclusive);
+}
+
+Attempt attempt(std::int64_t id, double ratio, AttemptState state = AttemptState::kMeasured) {
+  Attempt of;
+  of.id = {id};
+  of.state = state;
+  of.score.emplace();
+  of.score->speedup = 1 / ratio;
+  of.score->cases.resize(1);
+  of.score->cases[0].case_id = "time/0";
+  of.score->cases[0].to_baseline = {ratio, ratio, ratio, 9};
+  return of;
+}
+
+TEST(BestAttempt, IsTheFastestRightOne) {
+  const std::vector attempts{attempt(1, 0.9), attempt(2, 0.5), attempt(3, 0.1, AttemptState::kRejected)};
+  EXPECT_EQ(best_attempt(attempts), AttemptId{2});
+}
+
+TEST(BestAttempt, PrefersTheEarlierOfEquals) {
+  EXPECT_EQ(best_attempt(std::vector{attempt(1, 0.5), attempt(2, 0.5)}), AttemptId{1});
+}
+
+TEST(BestAttempt, DoesNotCountRefusedFigures) {
+  std::vector attempts{attempt(1, 0.9), attempt(2, 0.01)};
+  attempts[1].score->against_baseline = Comparison::kRefused;
+  EXPECT_EQ(best_attempt(attempts), AttemptId{1});
+}
+
+TEST(BestAttempt, ComparesOverTheCasesThatAllHave) {
+  std::vector attempts{attempt(1, 0.5), attempt(2, 0.6)};
+  attempts[0].score->cases.push_back(
+      {.case_id = "time/1", .to_baseline = {2.0, 2.0, 2.0, 9}});  // confirmed on more cases
+  EXPECT_EQ(best_attempt(attempts), AttemptId{1});
+}
+
+TEST(BestAttempt, IsNoneWithoutMeasuredAttempts) {
+  EXPECT_FALSE(best_attempt({}));
+}
+
+TEST(SliceExtent, KeepsFloat64OutputsWithinTheirBudget) {
+  Case one;
+  one.tensors.resize(2);
+  one.tensors[0].role = TensorRole::kInput;
+  one.tensors[0].extent = {1, 1 << 20};
+  one.tensors[1].role = TensorRole::kOutput;
+  one.tensors[1].extent = {1, 65536};
+  EXPECT_EQ(slice_extent(one, 32768), kReferenceSliceBytes / (65536 * 8));
+  EXPECT_EQ(slice_extent(one, 10), 10);
+}
+
+TEST(SliceExtent, IsAtLeastOne) {
+  Case one;
+  one.tensors.resize(1);
+  one.tensors[0].role = TensorRole::kOutput;
+  one.tensors[0].extent = {1LL << 40};
+  EXPECT_EQ(slice_extent(one, 5), 1);
+}
+
+}  // namespace
+}  // namespace kf
