@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <vector>
 
 #include <kfactory/device_facts.h>
 
@@ -10,5 +11,12 @@ namespace kf {
 
 // How a job child opens its device. `kind`: "cuda" or "emulator"; `target`: what the emulator pretends to be.
 DeviceOpener device_opener(const std::string& kind, int gpu, const std::string& target);
+
+// For doctor: drivers, GPUs, permissions; each with what to do where it is missing.
+struct DeviceFinding {
+  std::string what, found, advice;
+  bool good = false;
+};
+std::vector<DeviceFinding> look_for_devices();
 
 }  // namespace kf

@@ -92,9 +92,9 @@ Machine open_machine(const Session& session, const std::string& spec_arch) {
 }
 
 std::unique_ptr<Compiler> open_compiler(const Settings& settings) {
-  ToolkitQuery toolkit;
-  toolkit.cuda_root = settings.text("toolkit.root");
-  OrError<std::unique_ptr<Compiler>> compiler = open_nvrtc_compiler(toolkit);
+  NvrtcSettings nvrtc;
+  nvrtc.toolkit.cuda_root = settings.text("toolkit.root");
+  OrError<std::unique_ptr<NvrtcCompiler>> compiler = NvrtcCompiler::open(nvrtc);
   if (!compiler) {
     throw Fatal(to_string(compiler.error()));
   }
