@@ -8,6 +8,13 @@
 namespace kf {
 namespace {
 
+nlohmann::json& json_at(void* at) {
+  return *static_cast<nlohmann::json*>(at);
+}
+const nlohmann::json& json_at(const void* at) {
+  return *static_cast<const nlohmann::json*>(at);
+}
+
 std::string found(const nlohmann::json& value) {
   std::string text =
       value.is_structured() ? value.type_name() : value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -41,39 +48,39 @@ int nesting_of(std::string_view json) {
 }  // namespace
 
 JsonWriter JsonWriter::member(std::string_view name) {
-  return {(*at_)[std::string(name)], *blob_};
+  return {&json_at(at_)[std::string(name)], *blob_};
 }
 JsonWriter JsonWriter::element() {
-  at_->push_back(nullptr);
-  return {at_->back(), *blob_};
+  json_at(at_).push_back(nullptr);
+  return {&json_at(at_).back(), *blob_};
 }
 void JsonWriter::start_array() {
-  *at_ = nlohmann::json::array();
+  json_at(at_) = nlohmann::json::array();
 }
 void JsonWriter::start_object() {
-  *at_ = nlohmann::json::object();
+  json_at(at_) = nlohmann::json::object();
 }
 void JsonWriter::put(bool value) {
-  *at_ = value;
+  json_at(at_) = value;
 }
 void JsonWriter::put(std::int64_t value) {
-  *at_ = value;
+  json_at(at_) = value;
 }
 void JsonWriter::put(std::uint64_t value) {
-  *at_ = value;
+  json_at(at_) = value;
 }
 void JsonWriter::put(double value) {
   if (std::isfinite(value)) {
-    *at_ = value;
+    json_at(at_) = value;
   } else {
-    *at_ = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+    json_at(at_) = std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
   }
 }
 void JsonWriter::put(std::string_view value) {
-  *at_ = std::string(value);
+  json_at(at_) = std::string(value);
 }
 void JsonWriter::put(const Bytes& value) {
-  *at_ = nlohmann::json::array({blob_->size(), value.size()});
+  json_at(at_) = nlohmann::json::array({blob_->size(), value.size()});
   blob_->insert(blob_->end(), value.begin(), value.end());
 }
 
@@ -84,83 +91,86 @@ void JsonReader::fail(std::string what) {
 }
 
 std::optional<JsonReader> JsonReader::member(std::string_view name) const {
-  const auto entry = at_->find(std::string(name));
-  if (entry == at_->end()) {
+  const auto entry = json_at(at_).find(std::string(name));
+  if (entry == json_at(at_).end()) {
     return std::nullopt;
   }
-  return JsonReader(*entry, blob_, path_ + "." + std::string(name), *error_);
+  return JsonReader(&*entry, blob_, path_ + "." + std::string(name), *error_);
 }
 
 JsonReader JsonReader::element(std::size_t index) const {
-  return {(*at_)[index], blob_, path_ + "[" + std::to_string(index) + "]", *error_};
+  return {&json_at(at_)[index], blob_, path_ + "[" + std::to_string(index) + "]", *error_};
 }
 
 std::size_t JsonReader::array_size(std::size_t exactly) {
-  if (!at_->is_array() || (exactly != kAnySize && at_->size() != exactly)) {
+  if (!json_at(at_).is_array() || (exactly != kAnySize && json_at(at_).size() != exactly)) {
     const std::string wanted = exactly == kAnySize ? "an array" : "an array of " + std::to_string(exactly);
-    fail("found " + found(*at_) + ", expected " + wanted);
+    fail("found " + found(json_at(at_)) + ", expected " + wanted);
     return 0;
   }
-  return at_->size();
+  return json_at(at_).size();
 }
 
 std::vector<std::string> JsonReader::keys() {
   std::vector<std::string> names;
-  if (!at_->is_object()) {
-    fail("found " + found(*at_) + ", expected an object");
+  if (!json_at(at_).is_object()) {
+    fail("found " + found(json_at(at_)) + ", expected an object");
     return names;
   }
-  for (const auto& [name, value] : at_->items()) {
+  for (const auto& [name, value] : json_at(at_).items()) {
     names.push_back(name);
   }
   return names;
 }
 
 void JsonReader::get(bool& value) {
-  if (!at_->is_boolean()) {
-    return fail("found " + found(*at_) + ", expected true or false");
+  if (!json_at(at_).is_boolean()) {
+    return fail("found " + found(json_at(at_)) + ", expected true or false");
   }
-  value = at_->get<bool>();
+  value = json_at(at_).get<bool>();
 }
 
 std::int64_t JsonReader::get_signed(std::int64_t low, std::int64_t high) {
   const bool small_enough =
-      !at_->is_number_unsigned() || at_->get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
-  if (!at_->is_number_integer() || !small_enough || at_->get<std::int64_t>() < low || at_->get<std::int64_t>() > high) {
-    fail("found " + found(*at_) + ", expected an integer from " + std::to_string(low) + " to " + std::to_string(high));
+      !json_at(at_).is_number_unsigned() || json_at(at_).get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX);
+  if (!json_at(at_).is_number_integer() || !small_enough || json_at(at_).get<std::int64_t>() < low ||
+      json_at(at_).get<std::int64_t>() > high) {
+    fail("found " + found(json_at(at_)) + ", expected an integer from " + std::to_string(low) + " to " +
+         std::to_string(high));
     return low > 0 ? low : 0;
   }
-  return at_->get<std::int64_t>();
+  return json_at(at_).get<std::int64_t>();
 }
 
 std::uint64_t JsonReader::get_unsigned(std::uint64_t high) {
-  const bool negative = at_->is_number_integer() && !at_->is_number_unsigned() && at_->get<std::int64_t>() < 0;
-  if (!at_->is_number_integer() || negative || at_->get<std::uint64_t>() > high) {
-    fail("found " + found(*at_) + ", expected an integer from 0 to " + std::to_string(high));
+  const bool negative =
+      json_at(at_).is_number_integer() && !json_at(at_).is_number_unsigned() && json_at(at_).get<std::int64_t>() < 0;
+  if (!json_at(at_).is_number_integer() || negative || json_at(at_).get<std::uint64_t>() > high) {
+    fail("found " + found(json_at(at_)) + ", expected an integer from 0 to " + std::to_string(high));
     return 0;
   }
-  return at_->get<std::uint64_t>();
+  return json_at(at_).get<std::uint64_t>();
 }
 
 void JsonReader::get(double& value) {
-  if (at_->is_number()) {
-    value = at_->get<double>();
-  } else if (*at_ == "nan") {
+  if (json_at(at_).is_number()) {
+    value = json_at(at_).get<double>();
+  } else if (json_at(at_) == "nan") {
     value = std::numeric_limits<double>::quiet_NaN();
-  } else if (*at_ == "inf") {
+  } else if (json_at(at_) == "inf") {
     value = std::numeric_limits<double>::infinity();
-  } else if (*at_ == "-inf") {
+  } else if (json_at(at_) == "-inf") {
     value = -std::numeric_limits<double>::infinity();
   } else {
-    fail("found " + found(*at_) + ", expected a number, \"nan\", \"inf\" or \"-inf\"");
+    fail("found " + found(json_at(at_)) + ", expected a number, \"nan\", \"inf\" or \"-inf\"");
   }
 }
 
 void JsonReader::get(std::string& value) {
-  if (!at_->is_string()) {
-    return fail("found " + found(*at_) + ", expected a string");
+  if (!json_at(at_).is_string()) {
+    return fail("found " + found(json_at(at_)) + ", expected a string");
   }
-  value = at_->get<std::string>();
+  value = json_at(at_).get<std::string>();
 }
 
 void JsonReader::get(Bytes& value) {
@@ -196,14 +206,14 @@ std::size_t JsonReader::get_word(std::span<const std::string_view> words) {
     }
     allowed += (i == 0 ? "" : ", ") + std::string(words[i]);
   }
-  fail("found " + found(*at_) + ", expected one of " + allowed);
+  fail("found " + found(json_at(at_)) + ", expected one of " + allowed);
   return 0;
 }
 
 Encoded encode_with(const std::function<void(JsonWriter&)>& write) {
   nlohmann::json root;
   Encoded encoded;
-  JsonWriter writer(root, encoded.blob);
+  JsonWriter writer(&root, encoded.blob);
   write(writer);
   encoded.json = root.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return encoded;
@@ -219,7 +229,7 @@ std::optional<Error> decode_with(std::string_view json, std::span<const std::byt
     return Error{"$", "not JSON", ""};
   }
   std::optional<Error> error;
-  JsonReader reader(root, blob, "$", error);
+  JsonReader reader(&root, blob, "$", error);
   read(reader);
   return error;
 }

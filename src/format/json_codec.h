@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +39,8 @@ struct Words;
 
 class JsonWriter {
  public:
-  JsonWriter(nlohmann::json& at, Bytes& blob) : at_(&at), blob_(&blob) {}
+  // `at` is a nlohmann::json; its header is too heavy to be named here.
+  JsonWriter(void* at, Bytes& blob) : at_(at), blob_(&blob) {}
   template <class T>
   void operator()(std::string_view name, const T& value) {
     if constexpr (requires { value.has_value(); }) {
@@ -66,14 +66,14 @@ class JsonWriter {
   void put(std::string_view value);
   void put(const Bytes& value);
 
-  nlohmann::json* at_;
+  void* at_;
   Bytes* blob_;
 };
 
 class JsonReader {
  public:
-  JsonReader(const nlohmann::json& at, std::span<const std::byte> blob, std::string path, std::optional<Error>& error)
-      : at_(&at), blob_(blob), path_(std::move(path)), error_(&error) {}
+  JsonReader(const void* at, std::span<const std::byte> blob, std::string path, std::optional<Error>& error)
+      : at_(at), blob_(blob), path_(std::move(path)), error_(&error) {}
   template <class T>
   void operator()(std::string_view name, T& value) {
     if (auto found = member(name)) {
@@ -99,7 +99,7 @@ class JsonReader {
   void fail(std::string what);
 
   static constexpr std::size_t kAnySize = std::numeric_limits<std::size_t>::max();
-  const nlohmann::json* at_;
+  const void* at_;
   std::span<const std::byte> blob_;
   std::string path_;
   std::optional<Error>* error_;  // the first one stays

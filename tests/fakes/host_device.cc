@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fakes/host_device.h"
+#include "tests/fakes/host_device.h"
 
 #include <algorithm>
 #include <set>

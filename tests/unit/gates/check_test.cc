@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "gates/gates.h"
+#include "tests/fakes/toy_operation.h"
+
+namespace kf {
+namespace {
+
+using fakes::HostDeviceOptions;
+using fakes::toy_case;
+using fakes::toy_check;
+using testing::HasSubstr;
+
+const PhaseObserver kNobody = [](Phase) {};
+
+std::expected<CheckReport, Fault> check(const Job& job, HostDeviceOptions options = fakes::toy_device()) {
+  const auto device = make_host_device(std::move(options));
+  return run_check(*device, job, kNobody);
+}
+Verdict verdict_of(const Job& job, HostDeviceOptions options = fakes::toy_device()) {
+  auto report = check(job, std::move(options));
+  EXPECT_TRUE(report.has_value()) << report.error().what;
+  return report ? report->verdict : Verdict{};
+}
+Verdict verdict_of(const std::string& entry) {
+  return verdict_of(toy_check(entry, {toy_case(7, 16, 20)}));
+}
+
+TEST(Check, PassesAKernelThatIsRight) {
+  const Verdict verdict = verdict_of("good");
+  EXPECT_TRUE(verdict.passed) << verdict.message;
+  EXPECT_EQ(verdict.gate, Gate::kRepeat);
+  EXPECT_EQ(verdict.checks, 6);  // one check, five launches of the repeat gate
+}
+
+TEST(Check, PassesTheOtherWayOfRoundingToo) {
+  HostDeviceOptions options = fakes::toy_device();
+  options.kernels["unfused"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const auto *x = launch.pointer<const float>(0), *w = launch.pointer<const float>(1);
+    auto* y = launch.pointer<float>(2);
+    const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
+    for (int i = 0; i < m * n; ++i) {
+      volatile float product = launch.scalar<float>(3) * x[i / n * ldx + i % n];
+      y[i / n * ldx + i % n] = product + w[i % n];
+    }
+    return {};
+  };
+  EXPECT_TRUE(verdict_of(toy_check("unfused", {toy_case(7, 16, 20)}), options).passed);
+}
+
+struct Refusal {
+  const char *entry, *reason, *words;
+};
+class CheckRefuses : public testing::TestWithParam<Refusal> {};
+TEST_P(CheckRefuses, WhatIsWrongForTheRightReason) {
+  const Verdict verdict = verdict_of(GetParam().entry);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.reason, GetParam().reason) << verdict.message;
+  EXPECT_THAT(verdict.message, HasSubstr(GetParam().words));
+  EXPECT_THAT(verdict.case_id, HasSubstr("M=7"));
+  EXPECT_EQ(verdict.family, "normal");
+}
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, CheckRefuses,
+    testing::Values(
+        Refusal{"nothing", "unwritten", "no element was written"},
+        Refusal{"odd_elements", "unwritten", "8 columns between 0 and 14 of 16"},
+        Refusal{"half_rows", "unwritten", "the second half of each row is not covered"},
+        Refusal{"ignores_w", "mismatch", "no element is right"}, Refusal{"copies_x", "mismatch", "reference"},
+        Refusal{"nan", "mismatch", "NaN or Inf"}, Refusal{"low_precision", "mismatch", "times too far"},
+        Refusal{"past_the_end", "red_zone", "outside y"}, Refusal{"before_the_start", "red_zone", "outside y"},
+        Refusal{"into_padding", "padding_changed", "between the rows of y"},
+        Refusal{"changes_x", "input_changed", "input x"}, Refusal{"illegal", "illegal_access", "toy kernel"},
+        Refusal{"refused", "launch_refused", "toy kernel"},
+        Refusal{"no_such_kernel", "launch_refused", "no_such_kernel"},
+        Refusal{"remembers", "mismatch", "no element is right"}),
+    [](const auto& test) { return std::string(test.param.entry); });
+
+TEST(Check, NamesTheTailThatIsMissing) {
+  const Verdict verdict = verdict_of(toy_check("no_tail", {toy_case(4, 21)}));
+  EXPECT_EQ(verdict.reason, "unwritten");
+  EXPECT_THAT(verdict.message, HasSubstr("the tail after the last full tile of 16 columns"));
+  ASSERT_TRUE(verdict.mismatch);
+  EXPECT_EQ(verdict.mismatch->wrong, 4 * 5);
+  EXPECT_THAT(verdict.mismatch->first_index, testing::ElementsAre(0, 16));
+  EXPECT_THAT(verdict.mismatch->last_index, testing::ElementsAre(3, 20));
+}
+
+TEST(Check, CountsRowsOverAllSlicesOfTheReference) {
+  const Verdict verdict = verdict_of(toy_check("half_rows", {toy_case(8, 16)}));  // slices of 3, 3 and 2 rows
+  ASSERT_TRUE(verdict.mismatch);
+  EXPECT_EQ(verdict.mismatch->rows, 8);
+  EXPECT_EQ(verdict.mismatch->wrong_rows, 8);
+  EXPECT_EQ(verdict.mismatch->elements, 8 * 16);
+  EXPECT_EQ(verdict.mismatch->wrong, 8 * 8);
+  EXPECT_EQ(verdict.mismatch->unwritten, 8 * 8);
+  EXPECT_EQ(verdict.mismatch->wrong_columns, 8);
+}
+
+TEST(Check, CatchesAKernelThatIsHonestForItsFirstLaunches) {
+  std::vector<Case> cases;
+  for (int m = 1; m <= 8; ++m) {
+    cases.push_back(toy_case(m, 8));
+  }
+  const Verdict verdict = verdict_of(toy_check("counts_launches", cases));
+  EXPECT_EQ(verdict.reason, "mismatch");
+  EXPECT_THAT(verdict.case_id, HasSubstr("M=7"));
+}
+
+TEST(Check, MovesBaseAddresses) {
+  Job job = toy_check("good", {toy_case(3, 8)});
+  job.checks[0].misalign = 16;
+  HostDeviceOptions options = fakes::toy_device();
+  std::vector<std::uintptr_t> modulo;
+  options.kernels["good"] = [&, good = options.kernels["good"]](const fakes::HostLaunch& launch) {
+    modulo.push_back(reinterpret_cast<std::uintptr_t>(launch.pointers[0]) % 256);
+    return good(launch);
+  };
+  EXPECT_TRUE(verdict_of(job, options).passed);
+  EXPECT_THAT(modulo, testing::Each(16U));
+}
+
+TEST(Check, TakesEmptyCasesWithoutAKernel) {
+  EXPECT_TRUE(verdict_of(toy_check("good", {toy_case(0, 16), toy_case(5, 0), toy_case(0, 0)})).passed);
+}
+
+TEST(Check, GivesEveryLaunchContentsOfItsOwn) {
+  HostDeviceOptions options = fakes::toy_device();
+  std::vector<float> seen;
+  options.kernels["good"] = [&, good = options.kernels["good"]](const fakes::HostLaunch& launch) {
+    seen.push_back(launch.pointer<const float>(0)[0]);
+    return good(launch);
+  };
+  Job job = toy_check("good", {toy_case(3, 8), toy_case(3, 8)});
+  job.checks[1].seeds = {12, 23};
+  EXPECT_TRUE(verdict_of(job, options).passed);
+  ASSERT_EQ(seen.size(), 2U + 2 * 5U);
+  EXPECT_NE(seen[0], seen[1]);
+  EXPECT_EQ(seen[2], seen[3]);  // the repeat gate's A A B A A
+  EXPECT_NE(seen[3], seen[4]);
+  EXPECT_EQ(seen[2], seen[6]);
+  EXPECT_NE(seen[0], seen[2]);
+}
+
+TEST(Check, PoisonsOutputsDifferentlyBeforeEachLaunch) {
+  HostDeviceOptions options = fakes::toy_device();
+  std::vector<std::uint32_t> found;
+  options.kernels["good"] = [&, good = options.kernels["good"]](const fakes::HostLaunch& launch) {
+    found.push_back(launch.pointer<std::uint32_t>(2)[0]);
+    EXPECT_TRUE(std::isnan(launch.pointer<float>(2)[0]));
+    return good(launch);
+  };
+  EXPECT_TRUE(verdict_of(toy_check("good", {toy_case(3, 8)}), options).passed);
+  std::ranges::sort(found);
+  EXPECT_EQ(std::ranges::adjacent_find(found), found.end());
+}
+
+// The rule of DESIGN's section on gates: while a launch runs, no buffer holds an answer to its contents.
+TEST(Check, HasNoAnswerInMemoryWhileALaunchRuns) {
+  HostDeviceOptions options = fakes::toy_device();
+  std::vector<std::string> verbs;
+  options.inject = [&](std::string_view verb) -> std::optional<DeviceFault> {
+    verbs.emplace_back(verb);
+    return std::nullopt;
+  };
+  Job job = toy_check("good", {toy_case(2, 4)});
+  EXPECT_TRUE(verdict_of(job, options).passed);
+  // run (candidate), run (reference), compare, poison of the reference, ..., poison of outputs before the next fill.
+  const auto first_compare = std::ranges::find(verbs, "compare");
+  const auto next_fill = std::find(first_compare, verbs.end(), "fill");
+  EXPECT_GE(std::count(first_compare, next_fill, "poison"), 3);
+  EXPECT_EQ(std::count(verbs.begin(), first_compare, "run"), 2);
+}
+
+TEST(Check, ScrubsSharedMemoryBeforeEachLaunch) {
+  HostDeviceOptions options = fakes::toy_device();
+  int scrubs = 0;
+  options.inject = [&](std::string_view verb) -> std::optional<DeviceFault> {
+    scrubs += verb == "scrub_shared" ? 1 : 0;
+    return std::nullopt;
+  };
+  EXPECT_TRUE(verdict_of(toy_check("good", {toy_case(2, 4)}), options).passed);
+  EXPECT_EQ(scrubs, 6);
+}
+
+TEST(Check, TellsWhenTheCandidateMayBeRunning) {
+  std::vector<Phase> phases;
+  const auto device = make_host_device(fakes::toy_device());
+  ASSERT_TRUE(run_check(*device, toy_check("good", {toy_case(2, 4)}), [&](Phase phase) { phases.push_back(phase); }));
+  ASSERT_EQ(phases.size(), 12U);
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    EXPECT_EQ(phases[i], i % 2 == 0 ? Phase::kCandidate : Phase::kRig);
+  }
+}
+
+TEST(Check, AcceptsOtherBitsWithinToleranceUnlessDeterminismIsPromised) {
+  Job job = toy_check("differs_in_bits", {toy_case(3, 8)});
+  EXPECT_TRUE(verdict_of(job).passed);
+  job.deterministic = true;
+  const Verdict verdict = verdict_of(job);
+  EXPECT_EQ(verdict.reason, "not_repeatable");
+  EXPECT_EQ(verdict.gate, Gate::kRepeat);
+}
+
+TEST(Check, PassesADeterministicKernelWhereThatIsPromised) {
+  Job job = toy_check("good", {toy_case(3, 8, 11)});
+  job.deterministic = true;
+  EXPECT_TRUE(verdict_of(job).passed);
+}
+
+TEST(Check, ReloadsTheModuleInTheRepeatGate) {
+  HostDeviceOptions options = fakes::toy_device();
+  int loads = 0;
+  options.on_load = [&] { ++loads; };
+  EXPECT_TRUE(verdict_of(toy_check("good", {toy_case(3, 8)}), options).passed);
+  EXPECT_EQ(loads, 3);  // candidate, reference, candidate again
+}
+
+TEST(Check, StopsAtTheFirstFailure) {
+  Job job = toy_check("nothing", {toy_case(3, 8), toy_case(4, 8)});
+  const auto report = check(job);
+  ASSERT_TRUE(report);
+  EXPECT_THAT(report->verdict.case_id, HasSubstr("M=3"));
+  EXPECT_TRUE(report->all.empty());
+}
+
+TEST(Check, GoesOnAfterAFailureWhenAsked) {
+  Job job = toy_check("half_rows", {toy_case(3, 8), toy_case(4, 8)});
+  job.keep_going = true;
+  const auto report = check(job);
+  ASSERT_TRUE(report);
+  EXPECT_THAT(report->verdict.case_id, HasSubstr("M=3"));
+  ASSERT_EQ(report->all.size(), 4U);  // two checks, two repeats
+  for (const Verdict& verdict : report->all) {
+    EXPECT_EQ(verdict.reason, "unwritten");
+  }
+}
+
+TEST(Check, DoesNotUseADeadDeviceEvenWhenAskedToGoOn) {
+  Job job = toy_check("illegal", {toy_case(3, 8), toy_case(4, 8)});
+  job.keep_going = true;
+  HostDeviceOptions options = fakes::toy_device();
+  bool dead = false;
+  int verbs_after = 0;
+  options.kernels["illegal"] = [&](const fakes::HostLaunch&) -> OrFault<void> {
+    dead = true;
+    return std::unexpected(DeviceFault{DeviceFault::Kind::kIllegalAccess, ""});
+  };
+  options.inject = [&](std::string_view) -> std::optional<DeviceFault> {
+    verbs_after += dead ? 1 : 0;
+    return std::nullopt;
+  };
+  const auto report = check(job, options);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->all.size(), 1U);
+  EXPECT_EQ(verbs_after, 0);
+}
+
+TEST(Check, CallsItsGateConfirmInAConfirmJob) {
+  Job job = toy_check("good", {toy_case(3, 8)});
+  job.kind = Job::Kind::kConfirm;
+  EXPECT_EQ(verdict_of(job).gate, Gate::kConfirm);
+  job.arms = {fakes::toy_arm("candidate", "nothing", job.cases)};
+  EXPECT_EQ(verdict_of(job).gate, Gate::kConfirm);
+}
+
+Job with_workspace(const std::string& entry, WorkspaceInit init) {
+  Job job = toy_check(entry, {toy_case(3, 8)});
+  job.arms = {fakes::toy_arm("candidate", entry, job.cases, {{"flags", 64, init}})};
+  return job;
+}
+
+TEST(Workspaces, MustBeZeroAgainWhereThatIsPromised) {
+  const Verdict verdict = verdict_of(with_workspace("uses_workspace", WorkspaceInit::kZeroRestored));
+  EXPECT_EQ(verdict.reason, "workspace_not_restored");
+  EXPECT_THAT(verdict.message, HasSubstr("flags"));
+  EXPECT_TRUE(verdict_of(with_workspace("restores_workspace", WorkspaceInit::kZeroRestored)).passed);
+}
+
+TEST(Workspaces, MayBeLeftDirtyOtherwise) {
+  EXPECT_TRUE(verdict_of(with_workspace("uses_workspace", WorkspaceInit::kPoison)).passed);
+  EXPECT_TRUE(verdict_of(with_workspace("uses_workspace", WorkspaceInit::kZero)).passed);
+}
+
+TEST(Workspaces, HoldPoisonUnlessZeroIsAskedFor) {
+  EXPECT_TRUE(verdict_of(with_workspace("needs_zero", WorkspaceInit::kZero)).passed);
+  EXPECT_EQ(verdict_of(with_workspace("needs_zero", WorkspaceInit::kPoison)).reason, "mismatch");
+}
+
+TEST(Workspaces, HaveRedZones) {
+  HostDeviceOptions options = fakes::toy_device();
+  options.kernels["past_workspace"] = [good = options.kernels["good"]](const fakes::HostLaunch& launch) {
+    launch.pointer<std::byte>(7)[64] = std::byte{1};
+    return good(launch);
+  };
+  const Verdict verdict = verdict_of(with_workspace("past_workspace", WorkspaceInit::kPoison), options);
+  EXPECT_EQ(verdict.reason, "red_zone");
+  EXPECT_THAT(verdict.message, HasSubstr("workspace flags"));
+}
+
+TEST(Families, HoldForTheInputsThatListThem) {
+  HostDeviceOptions options = fakes::toy_device();
+  std::vector<float> w;
+  options.kernels["good"] = [&, good = options.kernels["good"]](const fakes::HostLaunch& launch) {
+    w.assign(launch.pointer<const float>(1), launch.pointer<const float>(1) + 8);
+    EXPECT_EQ(launch.pointer<const float>(0)[0], 0.0F);
+    return good(launch);
+  };
+  Job job = toy_check("good", {toy_case(3, 8)});
+  job.families = {{"x", {"normal", "zero"}}, {"w", {"integers"}}};
+  job.checks[0].family = "zero";
+  EXPECT_TRUE(verdict_of(job, options).passed);
+  for (const float value : w) {
+    EXPECT_EQ(value, std::nearbyint(value));
+  }
+}
+
+class RigFaults : public testing::TestWithParam<const char*> {};
+TEST_P(RigFaults, OfOurOwnVerbsAreNeverVerdicts) {
+  HostDeviceOptions options = fakes::toy_device();
+  options.inject = [](std::string_view verb) -> std::optional<DeviceFault> {
+    return verb == GetParam() ? std::optional(DeviceFault{DeviceFault::Kind::kLost, "gone"}) : std::nullopt;
+  };
+  Job job = with_workspace("uses_workspace", WorkspaceInit::kZero);
+  job.arms[0].plans[0].workspaces[0].init =
+      std::string(GetParam()) == "nonzero_bytes" ? WorkspaceInit::kZeroRestored : WorkspaceInit::kZero;
+  const auto report = check(job, options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, Fault::Kind::kRig);
+  EXPECT_EQ(report.error().reason, "lost");
+  EXPECT_THAT(report.error().what, HasSubstr("gone"));
+}
+INSTANTIATE_TEST_SUITE_P(Verbs, RigFaults,
+                         testing::Values("allocate", "poison", "zero", "fill", "digest", "red_zone_damage",
+                                         "padding_damage", "nonzero_bytes", "compare", "scrub_shared"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(Check, BlamesTheRigForAFaultyReference) {
+  HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = options.kernels["illegal"];
+  const auto report = check(toy_check("good", {toy_case(3, 8)}), options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, Fault::Kind::kRig);
+  EXPECT_THAT(report.error().what, HasSubstr("reference"));
+}
+
+TEST(Check, BlamesTheRigForAJobThatMakesNoSense) {
+  Job job = toy_check("good", {toy_case(3, 8)});
+  job.checks[0].case_index = 5;
+  EXPECT_EQ(check(job).error().reason, "garbage");
+  job = toy_check("good", {toy_case(3, 8)});
+  job.arms.clear();
+  EXPECT_EQ(check(job).error().reason, "garbage");
+  job = toy_check("good", {toy_case(3, 8)});
+  job.reference.plans.clear();
+  EXPECT_EQ(check(job).error().reason, "garbage");
+  job = toy_check("good", {toy_case(3, 8)});
+  job.reference.plans[0].slice_case.tensors[2].name = "z";
+  EXPECT_THAT(check(job).error().what, HasSubstr("does not compute output y"));
+}
+
+TEST(Check, ReleasesEveryBuffer) {
+  const auto device = make_host_device(fakes::toy_device());
+  const std::int64_t before = device->free_bytes();
+  ASSERT_TRUE(run_check(*device, toy_check("good", {toy_case(9, 33, 40)}), kNobody));
+  EXPECT_EQ(device->free_bytes(), before);
+}
+
+TEST(Check, ReferenceReadsWhatAnInoutTensorHeldBefore) {
+  Case of = toy_case(5, 8);
+  of.tensors[2].role = TensorRole::kInout;  // y = a * x + w + (y before)
+  HostDeviceOptions options = fakes::toy_device();
+  options.kernels["accumulates"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    auto* y = launch.pointer<float>(2);
+    for (int i = 0; i < 40; ++i) {
+      y[i] += launch.scalar<float>(3) * launch.pointer<const float>(0)[i] + launch.pointer<const float>(1)[i % 8];
+    }
+    return {};
+  };
+  options.kernels["reference"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(6);
+    for (int i = 0; i < m * 8; ++i) {
+      const double product = static_cast<double>(launch.scalar<float>(5)) * launch.pointer<const float>(0)[i];
+      const double w = launch.pointer<const float>(1)[i % 8], before = launch.pointer<const float>(2)[i];
+      launch.pointer<double>(3)[i] = product + w + before;
+      launch.pointer<double>(4)[i] = std::abs(product) + std::abs(w) + std::abs(before);
+    }
+    return {};
+  };
+  Job job = toy_check("accumulates", {of});
+  for (Case* slice : {&job.reference.plans[0].slice_case, &*job.reference.plans[0].tail_case}) {
+    Tensor before = slice->tensors[0];
+    before.name = "y__in";
+    slice->tensors.insert(slice->tensors.begin() + 2, before);
+  }
+  for (ResolvedPlan* plan : {&job.reference.plans[0].plan, &*job.reference.plans[0].tail_plan}) {
+    Arg fifth = plan->launches[0].args[3];
+    fifth.index = 4;
+    plan->launches[0].args.insert(plan->launches[0].args.begin() + 4, fifth);
+  }
+  const Verdict verdict = verdict_of(job, options);
+  EXPECT_TRUE(verdict.passed) << verdict.message;
+}
+
+}  // namespace
+}  // namespace kf
