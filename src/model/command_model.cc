@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <string_view>
 
 #include "api_error.h"
 #include "call_text.h"
@@ -26,7 +28,7 @@ enum class End { kClosed, kDeadline, kStopped, kTooLarge };
 class Conversation {
  public:
   Conversation(ChildProcess& child, std::string input) : child_(child), input_(std::move(input)) {
-    for (const int fd : {child_.in().get(), child_.out().get(), child_.err().get()}) {
+    for (const int fd : {child_.out().get(), child_.err().get()}) {
       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     }
   }
@@ -68,12 +70,11 @@ class Conversation {
   std::string output, errors;  // of `errors` the end
 
  private:
+  // A pipe that poll calls writable takes PIPE_BUF bytes without blocking.
   void feed() {
-    const ssize_t written =
-        fed_ < input_.size() ? write(child_.in().get(), input_.data() + fed_, input_.size() - fed_) : 0;
-    fed_ += written > 0 ? static_cast<std::size_t>(written) : 0;
-    const bool failed = written < 0 && errno != EAGAIN && errno != EINTR;  // a program need not read its stdin
-    if (failed || fed_ == input_.size()) {
+    const std::string_view piece = std::string_view(input_).substr(fed_, PIPE_BUF);
+    fed_ += piece.size();
+    if (!write_all(child_.in().get(), piece) || fed_ == input_.size()) {  // a program need not read its stdin
       child_.in().reset();
     }
   }
