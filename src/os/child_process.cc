@@ -307,12 +307,14 @@ std::optional<ChildExit> ChildProcess::wait(std::chrono::milliseconds time, cons
   }
   kill();  // what is left of the group; the leader is not reaped yet, so its number cannot belong to another group
   siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0) {
+  rusage used{};
+  while (::syscall(SYS_waitid, P_PID, pid_, &info, WEXITED, &used) != 0) {  // glibc's waitid hides the usage
     if (errno != EINTR) {
       throw Fatal(to_string(system_error("waitid")));
     }
   }
-  exit_ = info.si_code == CLD_EXITED ? ChildExit{info.si_status, 0} : ChildExit{0, info.si_status};
+  exit_ = info.si_code == CLD_EXITED ? ChildExit{info.si_status, 0, used.ru_maxrss * 1024}
+                                     : ChildExit{0, info.si_status, used.ru_maxrss * 1024};
   return exit_;
 }
 

@@ -34,8 +34,9 @@ struct ChildOptions {
 
 // How a child ended.
 struct ChildExit {
-  int code = 0;    // of _exit, when signal == 0
-  int signal = 0;  // that ended it
+  int code = 0;                 // of _exit, when signal == 0
+  int signal = 0;               // that ended it
+  std::int64_t peak_bytes = 0;  // largest resident set
   bool ok() const { return signal == 0 && code == 0; }
 };
 // "exit code 3", "signal 11 (Segmentation fault)".

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/ptx_module.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "compile/ptx_lexer.h"
+
+namespace kf {
+namespace {
+
+using Kind = PtxToken::Kind;
+
+// What is thrown inside the parser only, and caught in read_ptx_module.
+struct Unreadable {
+  Error error;
+};
+
+constexpr std::array kSpecialPrefixes = {
+    std::string_view{"%tid"},
+    std::string_view{"%ntid"},
+    std::string_view{"%laneid"},
+    std::string_view{"%warpid"},
+    std::string_view{"%nwarpid"},
+    std::string_view{"%ctaid"},
+    std::string_view{"%nctaid"},
+    std::string_view{"%smid"},
+    std::string_view{"%nsmid"},
+    std::string_view{"%gridid"},
+    std::string_view{"%is_explicit_cluster"},
+    std::string_view{"%clusterid"},
+    std::string_view{"%nclusterid"},
+    std::string_view{"%cluster_ctaid"},
+    std::string_view{"%cluster_nctaid"},
+    std::string_view{"%cluster_ctarank"},
+    std::string_view{"%cluster_nctarank"},
+    std::string_view{"%lanemask_eq"},
+    std::string_view{"%lanemask_le"},
+    std::string_view{"%lanemask_lt"},
+    std::string_view{"%lanemask_ge"},
+    std::string_view{"%lanemask_gt"},
+    std::string_view{"%clock"},
+    std::string_view{"%clock_hi"},
+    std::string_view{"%clock64"},
+    std::string_view{"%globaltimer"},
+    std::string_view{"%globaltimer_lo"},
+    std::string_view{"%globaltimer_hi"},
+    std::string_view{"%total_smem_size"},
+    std::string_view{"%aggr_smem_size"},
+    std::string_view{"%dynamic_smem_size"},
+    std::string_view{"%current_graph_exec"},
+    std::string_view{"%reserved_smem_offset_begin"},
+    std::string_view{"%reserved_smem_offset_end"},
+    std::string_view{"%reserved_smem_offset_cap"},
+};
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool is_special(std::string_view name) {
+  const std::string_view base = name.substr(0, name.find('.'));
+  for (const std::string_view numbered : {"%envreg", "%pm", "%reserved_smem_offset_"}) {
+    if (base.starts_with(numbered)) {
+      std::string_view digits = base.substr(numbered.size());
+      if (digits.ends_with("_64")) {
+        digits.remove_suffix(3);
+      }
+      if (is_number(digits)) {
+        return true;
+      }
+    }
+  }
+  return std::ranges::find(kSpecialPrefixes, base) != kSpecialPrefixes.end();
+}
+
+struct RegisterRange {
+  std::string prefix;
+  int count = 0;
+};
+
+struct Scope {
+  std::unordered_map<std::string, int> names;
+  std::vector<RegisterRange> ranges;
+};
+
+class ModuleReader {
+ public:
+  explicit ModuleReader(std::vector<PtxToken> tokens) : tokens_(std::move(tokens)) { scopes_.emplace_back(); }
+
+  PtxModule read() {
+    while (peek().kind != Kind::kEnd) {
+      module_item();
+    }
+    return std::move(module_);
+  }
+
+ private:
+  // ---- tokens ----
+  const PtxToken& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  bool is(std::string_view text, std::size_t ahead = 0) const {
+    return peek(ahead).kind != Kind::kString && peek(ahead).text == text;
+  }
+  PtxToken take() {
+    const PtxToken token = peek();
+    if (token.kind == Kind::kEnd) {
+      fail("the text ends in the middle of a statement");
+    }
+    ++at_;
+    return token;
+  }
+  bool accept(std::string_view text) {
+    if (is(text)) {
+      ++at_;
+      return true;
+    }
+    return false;
+  }
+  void expect(std::string_view text) {
+    if (!accept(text)) {
+      fail("expected `" + std::string(text) + "`, found `" + std::string(peek().text.substr(0, 40)) + "`");
+    }
+  }
+  std::string word() {
+    if (peek().kind != Kind::kWord) {
+      fail("expected a name, found `" + std::string(peek().text.substr(0, 40)) + "`");
+    }
+    return std::string(take().text);
+  }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Unreadable{Error{"PTX line " + std::to_string(peek().line), what, ""}};
+  }
+  void skip_balanced(std::string_view open, std::string_view close) {
+    expect(open);
+    for (int depth = 1; depth > 0;) {
+      const PtxToken token = take();
+      depth += token.text == open ? 1 : token.text == close ? -1 : 0;
+    }
+  }
+
+  // ---- names ----
+  int add(PtxEntity entity) {
+    module_.entities.push_back(std::move(entity));
+    return static_cast<int>(module_.entities.size()) - 1;
+  }
+  int declare(PtxEntity entity) {
+    const std::string name = entity.name;
+    const int id = add(std::move(entity));
+    scopes_.back().names[name] = id;
+    return id;
+  }
+  int in_range(Scope& scope, std::string_view name) {
+    for (const RegisterRange& range : scope.ranges) {
+      if (name.starts_with(range.prefix) && is_number(name.substr(range.prefix.size()))) {
+        int index = 0;
+        std::from_chars(name.data() + range.prefix.size(), name.data() + name.size(), index);
+        if (index < range.count) {
+          return scope.names[std::string(name)] = add({PtxEntity::Kind::kRegister, std::string(name), "", {}});
+        }
+      }
+    }
+    return -1;
+  }
+  int look_up(std::string_view name) {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+      if (const auto found = scope->names.find(std::string(name)); found != scope->names.end()) {
+        return found->second;
+      }
+      if (const int id = in_range(*scope, name); id >= 0) {
+        return id;
+      }
+    }
+    if (is_special(name)) {
+      return scopes_.front().names[std::string(name)] = add({PtxEntity::Kind::kSpecial, std::string(name), "", {}});
+    }
+    const std::size_t dot = name.rfind('.');
+    const bool component = dot != name.npos && dot > 0 && dot + 2 == name.size() &&
+                           std::string_view("xyzwrgba").find(name.back()) != std::string_view::npos;
+    return component ? look_up(name.substr(0, dot)) : -1;
+  }
+  int resolve(std::string_view name) {
+    if (const int id = look_up(name); id >= 0) {
+      return id;
+    }
+    fail("nothing declares the name `" + std::string(name.substr(0, 60)) + "`");
+  }
+
+  // ---- canonical text ----
+  void emit(std::string_view text) {
+    module_.canonical += text;
+    module_.canonical += ' ';
+  }
+  void emit_name(int entity) {
+    if (module_.entities[static_cast<std::size_t>(entity)].kind == PtxEntity::Kind::kSpecial) {
+      emit(module_.entities[static_cast<std::size_t>(entity)].name);
+      return;
+    }
+    const auto [found, fresh] = numbers_.try_emplace(entity, static_cast<int>(numbers_.size()));
+    emit("#" + std::to_string(found->second));
+  }
+
+  // ---- module level ----
+  void module_item() {
+    std::vector<std::string> linkage;
+    while (is(".visible") || is(".extern") || is(".weak") || is(".common")) {
+      linkage.push_back(word());
+    }
+    const std::string_view directive = peek().text;
+    if (directive == ".func" || directive == ".entry") {
+      function(directive == ".entry");
+    } else if (is_space(directive)) {
+      variable();
+    } else if (!file_directive()) {
+      if (directive == ".version" || directive == ".target" || directive == ".address_size") {
+        take();
+        for (const int line = tokens_[at_ - 1].line; peek().line == line && peek().kind != Kind::kEnd;) {
+          take();
+        }
+      } else if (directive == ".pragma" || directive == ".alias") {
+        while (!accept(";")) {
+          take();
+        }
+      } else if (!accept(";")) {
+        fail("`" + std::string(directive.substr(0, 40)) + "` at module level");
+      }
+    }
+  }
+
+  // Directives that only help debuggers. They have no semicolon, so each is read exactly: what follows on the same
+  // line is code.
+  bool file_directive() {
+    if (accept(".file")) {
+      take();
+      take();
+      while (accept(",")) {
+        take();
+      }
+      return true;
+    }
+    if (accept(".loc")) {
+      for (int i = 0; i < 3; ++i) {
+        take();
+      }
+      while (accept(",")) {
+        const std::string attribute = word();
+        take();
+        if (attribute == "function_name" && accept("+")) {
+          take();
+        } else if (attribute == "inlined_at") {
+          take();
+          take();
+        }
+      }
+      return true;
+    }
+    if (accept(".section")) {
+      word();
+      skip_balanced("{", "}");
+      return true;
+    }
+    return false;
+  }
+
+  static bool is_space(std::string_view directive) {
+    return directive == ".global" || directive == ".const" || directive == ".shared" || directive == ".local" ||
+           directive.starts_with(".shared::") || directive == ".texref" || directive == ".samplerref" ||
+           directive == ".surfref";
+  }
+
+  // .global .align 4 .b8 name[16] = {...}, other = 3;
+  void variable() {
+    std::string space = word().substr(1);
+    space = space.substr(0, space.find(':'));
+    if (space == "texref" || space == "samplerref" || space == "surfref") {
+      space = "global";
+    }
+    emit(space);
+    while (peek().kind == Kind::kWord && peek().text.front() == '.') {
+      const PtxToken attribute = take();
+      emit(attribute.text);
+      if (attribute.text == ".align") {
+        emit(take().text);
+      } else if (attribute.text == ".attribute") {
+        skip_balanced("(", ")");
+      }
+    }
+    do {
+      const int id = declare({PtxEntity::Kind::kVariable, word(), space, {}});
+      emit_name(id);
+      while (!is(",") && !is(";")) {
+        const PtxToken token = take();
+        emit(token.text);
+        if (token.text == "=") {
+          initial_value(id);
+        }
+      }
+    } while (accept(","));
+    expect(";");
+  }
+
+  void initial_value(int id) {
+    int depth = 0;
+    while (depth > 0 || (!is(",") && !is(";"))) {
+      const PtxToken token = take();
+      depth += token.text == "{" || token.text == "(" ? 1 : token.text == "}" || token.text == ")" ? -1 : 0;
+      if (token.kind == Kind::kWord && token.text != "generic" && token.text != "mask") {
+        const int named = resolve(token.text);
+        module_.entities[static_cast<std::size_t>(id)].initial.push_back(named);
+        emit_name(named);
+      } else {
+        emit(token.text);
+      }
+    }
+  }
+
+  // ---- functions ----
+  std::vector<int> parameter_list() {
+    std::vector<int> parameters;
+    expect("(");
+    while (!accept(")")) {
+      while (peek().kind == Kind::kWord && peek().text.front() == '.') {
+        const PtxToken attribute = take();
+        emit(attribute.text);
+        if (attribute.text == ".align") {
+          emit(take().text);
+        }
+      }
+      const bool parameter = peek().kind == Kind::kWord;
+      if (parameter) {
+        parameters.push_back(declare({PtxEntity::Kind::kParameter, word(), "", {}}));
+      }
+      while (!is(",") && !is(")")) {
+        emit(take().text);  // [16], <...>
+      }
+      accept(",");
+    }
+    return parameters;
+  }
+
+  void function(bool entry) {
+    take();
+    PtxFunction made;
+    made.entry = entry;
+    emit(entry ? "entry" : "func");
+    scopes_.emplace_back();
+    if (accept(".noreturn")) {
+      emit("noreturn");
+    }
+    if (is("(")) {
+      made.results = parameter_list();
+    }
+    made.name = word();
+    made.entity = function_entity(made.name);
+    emit_name(made.entity);
+    if (is("(")) {
+      made.parameters = parameter_list();
+    }
+    while (!is("{") && !is(";")) {
+      emit(take().text);  // .maxntid 128, 1, 1 and its relatives
+    }
+    if (accept(";")) {
+      scopes_.pop_back();
+      merge(std::move(made));
+      return;
+    }
+    made.defined = true;
+    body(made);
+    scopes_.pop_back();
+    merge(std::move(made));
+  }
+
+  int function_entity(const std::string& name) {
+    const auto found = scopes_.front().names.find(name);
+    if (found != scopes_.front().names.end()) {
+      return found->second;
+    }
+    return scopes_.front().names[name] = add({PtxEntity::Kind::kFunction, name, "", {}});
+  }
+
+  void merge(PtxFunction made) {
+    const auto known = std::ranges::find(module_.functions, made.entity, &PtxFunction::entity);
+    if (known == module_.functions.end()) {
+      module_.functions.push_back(std::move(made));
+    } else if (made.defined) {
+      *known = std::move(made);
+    }
+  }
+
+  void body(PtxFunction& made) {
+    expect("{");
+    declare_labels();
+    for (std::size_t depth = 1; depth > 0;) {
+      if (accept("{")) {
+        scopes_.emplace_back();
+        declare_labels();
+        ++depth;
+      } else if (accept("}")) {
+        if (--depth > 0) {
+          scopes_.pop_back();
+        }
+      } else {
+        statement(made);
+      }
+    }
+  }
+
+  void statement(PtxFunction& made) {
+    if (accept(";") || file_directive()) {
+      return;
+    }
+    const std::string_view first = peek().text;
+    if (peek().kind == Kind::kWord && is(":", 1)) {
+      label(made);
+    } else if (first == ".reg") {
+      registers();
+    } else if (first == ".param") {
+      call_parameter();
+    } else if (is_space(first)) {
+      variable();
+    } else if (first == ".pragma" || first == ".branchtargets" || first == ".calltargets" ||
+               first == ".callprototype") {
+      while (!accept(";")) {
+        take();
+      }
+    } else {
+      instruction(made);
+    }
+  }
+
+  // Labels belong to the innermost block, and may be used before they come: declared when their block opens.
+  void declare_labels() {
+    int depth = 1;
+    for (std::size_t i = at_; depth > 0 && i + 1 < tokens_.size(); ++i) {
+      depth += tokens_[i].text == "{" ? 1 : tokens_[i].text == "}" ? -1 : 0;
+      if (depth == 1 && tokens_[i].kind == Kind::kWord && tokens_[i + 1].text == ":") {
+        declare({PtxEntity::Kind::kLabel, std::string(tokens_[i].text), "", {}});
+      }
+    }
+  }
+
+  void label(PtxFunction& made) {
+    const int id = resolve(word());
+    expect(":");
+    made.labels.emplace_back(id, made.instructions.size());
+    emit_name(id);
+  }
+
+  void registers() {
+    take();
+    while (peek().kind == Kind::kWord && peek().text.front() == '.') {
+      take();
+    }
+    do {
+      const std::string name = word();
+      if (accept("<")) {
+        RegisterRange range{name, 0};
+        const std::string_view count = take().text;
+        std::from_chars(count.data(), count.data() + count.size(), range.count);
+        expect(">");
+        scopes_.back().ranges.push_back(std::move(range));
+      } else {
+        declare({PtxEntity::Kind::kRegister, name, "", {}});
+      }
+    } while (accept(","));
+    expect(";");
+  }
+
+  void call_parameter() {
+    take();
+    while (peek().kind == Kind::kWord && peek().text.front() == '.') {
+      if (take().text == ".align") {
+        take();
+      }
+    }
+    declare({PtxEntity::Kind::kParameter, word(), "", {}});
+    while (!accept(";")) {
+      take();
+    }
+  }
+
+  void instruction(PtxFunction& made) {
+    PtxInstruction made_instruction;
+    made_instruction.line = peek().line;
+    if (accept("@")) {
+      emit(accept("!") ? "@!" : "@");
+      made_instruction.predicate = resolve(word());
+      emit_name(made_instruction.predicate);
+    }
+    made_instruction.opcode = word();
+    emit(made_instruction.opcode);
+    while (!accept(";")) {
+      made_instruction.operands.push_back(operand());
+      if (!accept(",") && !is(";")) {
+        fail("expected `,` or `;`, found `" + std::string(peek().text.substr(0, 40)) + "`");
+      }
+    }
+    emit(";");
+    made.instructions.push_back(std::move(made_instruction));
+  }
+
+  PtxOperand operand() {
+    PtxOperand made;
+    made.memory = is("[");
+    made.list = is("(");
+    made.vector = is("{");
+    int depth = 0;
+    while (depth > 0 || (!is(",") && !is(";"))) {
+      const PtxToken token = take();
+      const std::string_view text = token.text;
+      if (token.kind == Kind::kPunctuator) {
+        if (text == ";" || text == "@") {
+          fail("`" + std::string(text) + "` inside an operand");
+        }
+        depth += text == "[" || text == "(" || text == "{" ? 1 : text == "]" || text == ")" || text == "}" ? -1 : 0;
+        if (depth < 0) {
+          fail("`" + std::string(text) + "` closes nothing");
+        }
+        emit(text);
+      } else if (token.kind == Kind::kWord && text != "_" && text != "WARP_SZ" && text.front() != '.') {
+        made.names.push_back(resolve(text));
+        emit_name(made.names.back());
+      } else {
+        emit(text);
+      }
+    }
+    return made;
+  }
+
+  std::vector<PtxToken> tokens_;
+  std::size_t at_ = 0;
+  std::vector<Scope> scopes_;             // module, function, blocks
+  std::unordered_map<int, int> numbers_;  // of first use, for the canonical text
+  PtxModule module_;
+};
+
+}  // namespace
+
+bool PtxInstruction::has(std::string_view part) const {
+  for (std::size_t at = opcode.find(part); at != opcode.npos; at = opcode.find(part, at + 1)) {
+    const std::size_t end = at + part.size();
+    if (at > 0 && opcode[at - 1] == '.' && (end == opcode.size() || opcode[end] == '.' || opcode[end] == ':')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+OrError<PtxModule> read_ptx_module(std::string_view ptx) {
+  OrError<std::vector<PtxToken>> tokens = read_ptx_tokens(ptx);
+  if (!tokens) {
+    return std::unexpected(tokens.error());
+  }
+  try {
+    return ModuleReader(std::move(*tokens)).read();
+  } catch (const Unreadable& unreadable) {
+    return std::unexpected(unreadable.error);
+  }
+}
+
+}  // namespace kf

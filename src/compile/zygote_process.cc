@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs inside the zygote, the minders and the workers. Every process here has one thread.
+#include "compile/zygote_process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+
+#include "compile/wire.h"
+#include "compile/zygote.h"
+#include "os/sandbox.h"
+
+namespace kf {
+namespace {
+
+using Fields = std::vector<std::string>;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRequestDescriptor = 4;  // in the minder
+constexpr int kResultDescriptor = 5;   // in the worker
+
+struct Server {
+  NvrtcLibrary nvrtc;
+  std::string scratch_folder;
+  std::uint64_t address_space_bytes;
+  bool sandbox;
+  std::vector<std::string> readable;
+};
+
+std::uint64_t number(const std::string& text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+void answer(int fd, const Fields& fields) {
+  (void)send_message(fd, pack(fields));
+}
+
+// ---- worker -------------------------------------------------------------------------------------
+
+// ptxas names lines of a PTX text that a failed compilation does not give out: made once more, as PTX only, so that
+// the lines can be traced back to the source.
+std::string ptx_behind(const NvrtcLibrary& nvrtc, NvrtcJob job, const NvrtcOutput& output) {
+  if (output.log.find("ptx input, line ") == output.log.npos) {
+    return {};
+  }
+  for (std::string& option : job.options) {
+    const std::size_t sm = option.find("=sm_");
+    if (option.starts_with("--gpu-architecture=") && sm != option.npos) {
+      option.replace(sm, 4, "=compute_");
+    }
+  }
+  return nvrtc.compile(job).ptx;
+}
+
+int work(const Server& server, const NvrtcJob& job, const std::string& scratch) {
+  if (server.sandbox) {
+    if (const OrError<bool> entered = enter_sandbox({server.readable, {scratch}}); !entered) {
+      (void)write_all(kResultDescriptor, pack(Fields{"lost", to_string(entered.error())}));
+      return 0;
+    }
+  }
+  NvrtcOutput output = server.nvrtc.compile(job);
+  if (output.result == NVRTC_ERROR_COMPILATION && output.ptx.empty()) {
+    output.ptx = ptx_behind(server.nvrtc, job, output);
+  }
+  const std::string_view cubin(reinterpret_cast<const char*>(output.cubin.data()), output.cubin.size());
+  const std::string result = std::to_string(output.result);
+  const std::string_view fields[] = {"done", result, output.log, output.ptx, cubin};
+  return write_all(kResultDescriptor, pack(fields)) ? 0 : 1;
+}
+
+// ---- minder -------------------------------------------------------------------------------------
+
+struct Request {
+  std::chrono::milliseconds deadline{0};
+  NvrtcJob job;
+};
+
+std::optional<Request> read_request(int fd) {
+  const OrError<std::string> message = receive_message(fd, kMaxRequestBytes);
+  const auto fields = message ? unpack(*message) : std::nullopt;
+  if (!fields || fields->size() < 4) {
+    return std::nullopt;
+  }
+  Request request;
+  request.deadline = std::chrono::milliseconds(number((*fields)[0]));
+  request.job.name = (*fields)[1];
+  request.job.source = (*fields)[2];
+  const std::uint64_t headers = number((*fields)[3]);
+  if (headers > fields->size() || fields->size() < 4 + 2 * headers) {
+    return std::nullopt;
+  }
+  std::size_t at = 4;
+  for (std::uint64_t i = 0; i < headers; ++i, at += 2) {
+    request.job.headers.emplace_back((*fields)[at], (*fields)[at + 1]);
+  }
+  request.job.options.assign(fields->begin() + static_cast<std::ptrdiff_t>(at), fields->end());
+  return request;
+}
+
+enum class Ended { kByItself, kDeadline, kRequesterGone, kTooLong };
+
+// Collects what the worker writes until it closes its end.
+Ended collect(int from, int requester, Clock::time_point end, std::string& bytes) {
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    pollfd both[2] = {{from, POLLIN, 0}, {requester, POLLRDHUP, 0}};
+    const int ready =
+        left.count() <= 0 ? 0 : ::poll(both, 2, static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30)));
+    if (ready < 0 && errno == EINTR) {
+      continue;
+    }
+    if (ready <= 0) {
+      return Ended::kDeadline;
+    }
+    if (both[1].revents != 0) {
+      return Ended::kRequesterGone;
+    }
+    const OrError<std::string> more = read_some(from, 1 << 20);
+    if (!more || more->empty()) {
+      return Ended::kByItself;
+    }
+    bytes += *more;
+    if (bytes.size() > kMaxAnswerBytes) {
+      return Ended::kTooLong;
+    }
+  }
+}
+
+Fields describe(const Server& server, const Request& request, Ended ended, const ChildExit& exit) {
+  if (ended == Ended::kDeadline) {
+    return {"timeout", "compiling took longer than " + std::to_string(request.deadline.count()) + " ms"};
+  }
+  if (ended == Ended::kTooLong) {
+    return {"memory", "PTX, cubin and log are larger than " + std::to_string(kMaxAnswerBytes >> 20) + " MiB"};
+  }
+  // A compiler that cannot allocate mostly crashes. What it had resident tells that from other crashes.
+  if (static_cast<std::uint64_t>(exit.peak_bytes) > server.address_space_bytes / 2) {
+    return {"memory",
+            "compiling needs more than " + std::to_string(server.address_space_bytes >> 20) + " MiB of address space"};
+  }
+  return {"crash", "the compiler ended with " + to_string(exit)};
+}
+
+// Removes the folder with everything that the worker left in it.
+struct Scratch {
+  std::string path;
+  ~Scratch() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+int mind(const Server& server, int requester) {
+  const auto request = read_request(requester);
+  std::string name = server.scratch_folder + "/kf-compile-XXXXXX";
+  if (!request || ::mkdtemp(name.data()) == nullptr) {
+    answer(requester, {"lost", request ? to_string(system_error("cannot make the folder " + name))
+                                       : "a request that cannot be read"});
+    return 1;
+  }
+  const Scratch scratch{name};
+  OrError<DescriptorPair> result = make_pipe();
+  ChildOptions options;
+  options.out = Stream::kNull;
+  options.err = Stream::kNull;
+  options.working_directory = scratch.path;
+  options.descriptors = {{result ? result->write.get() : -1, kResultDescriptor}};
+  options.die_with_parent = true;
+  options.open_files = 64;
+  options.file_size_bytes = 1ULL << 30;
+#ifndef KF_SANITIZED
+  options.address_space_bytes = server.address_space_bytes;
+#endif
+  OrError<ChildProcess> worker =
+      !result ? std::unexpected(result.error())
+              : ChildProcess::fork(options, [&] { return work(server, request->job, scratch.path); });
+  if (!worker) {
+    answer(requester, {"lost", to_string(worker.error())});
+    return 1;
+  }
+  result->write.reset();
+  std::string bytes;
+  const Ended ended = collect(result->read.get(), requester, Clock::now() + request->deadline, bytes);
+  if (ended != Ended::kByItself) {
+    worker->kill();
+  }
+  const ChildExit exit = *worker->wait(std::chrono::milliseconds(-1));
+  if (ended == Ended::kByItself && exit.ok() && unpack(bytes)) {
+    (void)send_message(requester, bytes);
+  } else {
+    answer(requester, describe(server, *request, ended, exit));
+  }
+  return 0;
+}
+
+// ---- zygote -------------------------------------------------------------------------------------
+
+constexpr const char* kWarmUp =
+    R"(extern "C" __global__ void warm(float* x) { x[threadIdx.x] = sqrtf(x[threadIdx.x]) * 2.0f; })";
+
+OrError<Server> set_up(const Fields& hello) {
+  OrError<NvrtcLibrary> nvrtc = NvrtcLibrary::open(hello[0]);
+  if (!nvrtc) {
+    return std::unexpected(nvrtc.error());
+  }
+  // The first compilation reads tables that later ones, in forked workers, then share.
+  const NvrtcOutput warm = nvrtc->compile({kWarmUp, "warm.cu", {}, {"--gpu-architecture=sm_90a"}});
+  if (warm.result != NVRTC_SUCCESS) {
+    return std::unexpected(
+        Error{hello[0], "cannot compile a trivial kernel: " + warm.log, "is libnvrtc-builtins beside it?"});
+  }
+  return Server{std::move(*nvrtc), hello[1], number(hello[2]), hello[3] == "1", {hello.begin() + 4, hello.end()}};
+}
+
+void become_minder(const Server& server, pid_t zygote, int requester) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != zygote) {
+    ::_exit(1);
+  }
+  ::signal(SIGCHLD, SIG_DFL);  // the zygote lets the kernel reap; a minder reaps its worker itself
+  ::dup2(requester, kRequestDescriptor);
+  ::close(kZygoteDescriptor);
+  ::_exit(mind(server, kRequestDescriptor));
+}
+
+}  // namespace
+
+int compile_zygote_main() {
+  const OrError<std::string> message = receive_message(kZygoteDescriptor, kMaxRequestBytes);
+  const auto hello = message ? unpack(*message) : std::nullopt;
+  if (!hello || hello->size() < 4) {
+    return 1;
+  }
+  const OrError<Server> server = set_up(*hello);
+  if (!server) {
+    answer(kZygoteDescriptor, {"failed", to_string(server.error())});
+    return 1;
+  }
+  ::signal(SIGCHLD, SIG_IGN);
+  ::signal(SIGINT, SIG_IGN);  // Ctrl-C is the requester's to handle
+  const std::string bound = server->sandbox ? sandbox_status() : "no sandbox: switched off";
+  answer(kZygoteDescriptor, {"ready", server->nvrtc.version(), std::to_string(server->nvrtc.major()), bound});
+  const pid_t self = ::getpid();
+  for (;;) {
+    const OrError<int> requester = receive_descriptor(kZygoteDescriptor);
+    if (!requester || *requester < 0) {
+      return 0;
+    }
+    const Descriptor owner(*requester);
+    if (::fork() == 0) {
+      become_minder(*server, self, *requester);
+    }
+  }
+}
+
+}  // namespace kf
