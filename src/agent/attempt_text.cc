@@ -275,13 +275,19 @@ std::string times_text(const TaskView& task, std::size_t bytes) {
     rule += "---|";
   }
   std::vector<std::string> rows;
-  for (const Case& of : shown_cases(*task.spec, "time")) {
-    std::string row = "| " + describe_case(*task.spec, of) + " |";
-    for (const Attempt* attempt : columns) {
-      const auto score = std::ranges::find(attempt->score->cases, of.id.value, &CaseScore::case_id);
-      row += " " + (score == attempt->score->cases.end() ? "-" : interval_us(score->candidate)) + " |";
+  for (const char* set : {"time", "emulate", "check"}) {
+    for (const Case& of : shown_cases(*task.spec, set)) {
+      std::string cells;
+      bool measured = false;
+      for (const Attempt* attempt : columns) {
+        const auto score = std::ranges::find(attempt->score->cases, of.id.value, &CaseScore::case_id);
+        measured = measured || score != attempt->score->cases.end();
+        cells += " " + (score == attempt->score->cases.end() ? "-" : interval_us(score->candidate)) + " |";
+      }
+      if (measured) {
+        rows.push_back("| " + describe_case(*task.spec, of) + " |" + cells + "\n");
+      }
     }
-    rows.push_back(row + "\n");
   }
   std::string text = rows_within(head + "\n" + rule + "\n", rows, bytes, "cases");
   return hidden == 0 ? text : text + "\n(" + std::to_string(hidden) + " slower attempts left out of this table)\n";

@@ -28,27 +28,57 @@ const Case* shown_case(const Spec& spec, std::string_view case_id) {
   return nullptr;
 }
 
-std::string describe_case(const Spec& spec, const Case& of) {
+namespace {
+
+// An axis that follows from the others says nothing, unless the case sets it to something else.
+bool is_implied(const Spec& spec, const Case& of, const Axis& axis, std::int64_t value) {
+  if (axis.kind != Axis::Kind::kExpr) {
+    return axis.kind == Axis::Kind::kConst;
+  }
+  const OrError<std::int64_t> usual = axis.expression.evaluate(scope_of(spec, of));
+  return usual && *usual == value;
+}
+
+bool is_usual_family(const Spec& spec, const std::string& family) {
+  return family.empty() || std::ranges::all_of(spec.families, [&](const auto& entry) {
+           return !entry.second.empty() && entry.second.front() == family;
+         });
+}
+
+}  // namespace
+
+std::string describe_shape(const Spec& spec, const Case& of) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   for (const auto& [name, axis] : spec.axes) {
-    if (axis.kind != Axis::Kind::kConst && of.axes.contains(name)) {
-      add(name + "=" + std::to_string(of.axes.at(name)));
+    const auto value = of.axes.find(name);
+    if (value != of.axes.end() && !is_implied(spec, of, axis, value->second)) {
+      add(name + "=" + std::to_string(value->second));
     }
-  }
-  for (const auto& [name, dtype] : of.types) {
-    add(name + "=" + std::string(to_string(dtype)));
   }
   for (const TensorSpec& tensor : spec.tensors) {
-    if (tensor.optional && !tensor.scalar) {
-      const bool absent = std::ranges::find(of.absent, tensor.name) != of.absent.end();
-      add((absent ? "no " : "with ") + tensor.name);
+    if (tensor.optional && !tensor.scalar && std::ranges::find(of.absent, tensor.name) == of.absent.end()) {
+      add("with " + tensor.name);
     }
   }
-  if (!of.family.empty()) {
-    add("family " + of.family);
+  if (!is_usual_family(spec, of.family)) {
+    add("contents " + of.family);
   }
-  return text.empty() ? of.id.value : text;
+  return text;
+}
+
+std::string describe_types(const Case& of) {
+  std::string text;
+  for (const auto& [name, dtype] : of.types) {
+    text += (text.empty() ? "" : ", ") + name + "=" + std::string(to_string(dtype));
+  }
+  return text;
+}
+
+std::string describe_case(const Spec& spec, const Case& of) {
+  const std::string shape = describe_shape(spec, of);
+  const std::string types = describe_types(of);
+  return shape.empty() && types.empty() ? of.id.value : shape + (shape.empty() || types.empty() ? "" : ", ") + types;
 }
 
 std::optional<double> floor_nanoseconds(const Spec& spec, const Case& of, const DeviceFacts& facts) {

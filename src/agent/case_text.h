@@ -17,8 +17,11 @@ const std::vector<Case>& shown_cases(const Spec& spec, std::string_view set);
 // The case with this id; nullptr for unknown and held-out ones.
 const Case* shown_case(const Spec& spec, std::string_view case_id);
 
-// "M=32768, N=256, T=bfloat16, with residual, family spikes": what tells the cases of a spec apart.
+// "M=32768, N=256, with residual, contents spikes, T=bfloat16": what tells the cases of a spec apart. Axes that follow
+// from others, optional tensors that are absent and the usual contents are left out.
 std::string describe_case(const Spec& spec, const Case& of);
+std::string describe_shape(const Spec& spec, const Case& of);  // without the types
+std::string describe_types(const Case& of);                    // "T=bfloat16"
 
 // Shortest time that physics allows, from Spec::work: bytes read, and those written that do not fit into the L2, at the
 // device's bandwidth; operations at its fp32 rate. nullopt when work or rates are unknown.

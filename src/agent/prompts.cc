@@ -79,7 +79,8 @@ std::string fill_prompt(std::string_view name, const Map<std::string>& values) {
       throw Fatal(path + " asks for {{" + std::string(key) + "}}, for which there is no value");
     }
     used.insert(value->first);
-    filled += value->second;
+    const std::size_t last = value->second.find_last_not_of('\n');  // the template has its own line ends
+    filled += value->second.substr(0, last == std::string::npos ? 0 : last + 1);
     at += key.size() + 4;
   }
   for (const auto& [key, value] : values) {

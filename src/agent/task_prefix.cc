@@ -86,7 +86,8 @@ std::string constraints_text(const Spec& spec) {
     text += "- always: `" + constraint.text() + "`\n";
   }
   for (const std::string& constraint : spec.constraints_text) {
-    text += "- " + constraint + "\n";
+    const auto said = std::ranges::find(spec.constraints, constraint, &Expression::text);
+    text += said == spec.constraints.end() ? "- " + constraint + "\n" : "";
   }
   return text;
 }
@@ -141,25 +142,36 @@ std::string objective_text(const Spec& spec) {
 }
 
 std::string timed_text(const Spec& spec, const DeviceFacts& facts) {
-  std::string text = "| case | | bytes read + written | floor, us |\n|---|---|---|---|\n";
+  std::string text = "| case | bytes read + written | floor, us |\n|---|---|---|\n";
   for (const Case& of : shown_cases(spec, "time")) {
     const OrError<Work> work = work_of(spec, of);
     const std::optional<double> floor = floor_nanoseconds(spec, of, facts);
-    text += "| " + of.id.value + " | " + describe_case(spec, of) + " | " +
+    text += "| " + describe_case(spec, of) + " | " +
             (work ? std::to_string(work->read_bytes) + " + " + std::to_string(work->write_bytes) : "unknown") + " | " +
             (floor ? decimal(*floor / 1000, 2) : "unknown") + " |\n";
   }
   return text;
 }
 
+// One line a shape, with the types that it comes in.
 std::string case_list(const Spec& spec, std::string_view set) {
-  std::string text;
-  const std::vector<Case>& cases = shown_cases(spec, set);
-  for (std::size_t i = 0; i < std::min(cases.size(), kMostCases); ++i) {
-    text += "- " + describe_case(spec, cases[i]) + "\n";
+  std::vector<std::pair<std::string, std::vector<std::string>>> lines;
+  for (const Case& of : shown_cases(spec, set)) {
+    const std::string shape = describe_shape(spec, of);
+    auto line = std::ranges::find(lines, shape, [](const auto& entry) { return entry.first; });
+    if (line == lines.end()) {
+      line = lines.insert(line, {shape, {}});
+    }
+    if (!of.types.empty()) {
+      line->second.push_back(describe_types(of));
+    }
   }
-  if (cases.size() > kMostCases) {
-    text += "- ... and " + std::to_string(cases.size() - kMostCases) + " more of these kinds\n";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(lines.size(), kMostCases); ++i) {
+    text += "- " + lines[i].first + (lines[i].second.empty() ? "" : ": " + joined(lines[i].second, "; ")) + "\n";
+  }
+  if (lines.size() > kMostCases) {
+    text += "- ... and " + std::to_string(lines.size() - kMostCases) + " more of these kinds\n";
   }
   return text;
 }
@@ -209,6 +221,14 @@ std::string prelude_text(const Spec& spec) {
   return "(nothing)";
 }
 
+std::string families_text(const Spec& spec) {
+  std::string text;
+  for (const auto& [input, families] : spec.families) {
+    text += (text.empty() ? "" : "; ") + ("`" + input + "`: ") + joined(families, ", ");
+  }
+  return text.empty() ? "normal" : text;
+}
+
 std::string nonfinite_text(Nonfinite rule) {
   switch (rule) {
     case Nonfinite::kPropagate:
@@ -256,6 +276,7 @@ std::string task_prefix(const TaskView& task) {
                               {"prelude", prelude_text(spec)},
                               {"example", example_text(spec)},
                               {"allowed_registers", allowed_registers(spec)},
+                              {"families", families_text(spec)},
                               {"nonfinite", nonfinite_text(spec.nonfinite)},
                               {"lessons", lessons_text(task)}});
 }
