@@ -64,8 +64,8 @@ OrError<Message> read_message(Frame frame) {
     return refuse("$.message", "expected one of hello, job, progress, outcome, cancel");
   }
   message.kind = static_cast<MessageKind>(kind - kKinds.begin());
-  const json job = parsed.value("job", json(0));
-  const json deadline = parsed.value("deadline_ms", json(0));
+  const json job = parsed.value("job", json(0U));
+  const json deadline = parsed.value("deadline_ms", json(0U));
   if (!job.is_number_unsigned() || !deadline.is_number_unsigned() || deadline.get<std::uint64_t>() > 1ULL << 40) {
     return refuse("$.job", "job and deadline_ms are non-negative integers");
   }
