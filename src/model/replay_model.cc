@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 
 #include "price.h"
 #include "transcript.h"
@@ -53,15 +54,12 @@ class ReplayModel : public Model {
     return std::string(to_string(call.role)) + ' ' + std::to_string(call.ordinal);
   }
 
-  // Whether a later proposal could still be answered.
+  // Whether another proposal could still be answered: some entry has not been asked for.
   bool note_asked(const ModelCall& call) {
     const std::lock_guard lock(mutex_);
-    std::uint64_t& asked = asked_[call.role];
-    asked = std::max(asked, call.ordinal);
+    asked_.insert({call.role, call.ordinal});
     return std::ranges::any_of(transcript_.entries, [&](const auto& entry) {
-      const auto& [role, ordinal] = entry.first;
-      const auto last = asked_.find(role);
-      return role != Role::kLibrarian && ordinal > (last == asked_.end() ? 0 : last->second);
+      return entry.first.first != Role::kLibrarian && !asked_.contains(entry.first);
     });
   }
 
@@ -82,7 +80,7 @@ class ReplayModel : public Model {
   const Transcript transcript_;
   const bool strict_;
   std::mutex mutex_;
-  std::map<Role, std::uint64_t> asked_;  // the highest ordinal so far
+  std::set<TranscriptKey> asked_;
 };
 
 }  // namespace

@@ -101,10 +101,11 @@ TEST(Transcript, SaysWhatItHoldsWhenAReplyIsMissing) {
   EXPECT_EQ(missing.error().kind, Kind::kNoReply);
   EXPECT_EQ(missing.error().message, "t.jsonl has no reply for writer 3; it holds 2 of that role, the last is 2");
 }
-TEST(Transcript, SaysWhetherLaterProposalsHaveReplies) {
+TEST(Transcript, SaysWhetherAnythingIsLeft) {
   const auto model = replay(kTwo);
   EXPECT_TRUE(model->ask(call_of(Role::kRepairer, 1), {}).error().run_can_go_on);
   (void)model->ask(call_of(Role::kWriter, 2), {});
+  (void)model->ask(call_of(Role::kWriter, 1), {});
   EXPECT_FALSE(model->ask(call_of(Role::kRepairer, 2), {}).error().run_can_go_on);
 }
 TEST(Transcript, NamesTheLineOfEachMistake) {
