@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "access.h"
+
+#include <cstring>
+
+#include "race.h"
+
+namespace kf::emulator {
+namespace {
+
+std::string hex(std::uint64_t value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  do text.insert(text.begin(), kDigits[value & 15]);
+  while ((value >>= 4) != 0);
+  return "0x" + text;
+}
+
+std::string verb(Access access, std::uint32_t bytes) {
+  return (access == Access::kRead    ? "reads "
+          : access == Access::kWrite ? "writes "
+                                     : "updates ") +
+         std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+bool all_set(const std::uint8_t* flags, std::uint32_t bytes) {
+  if (bytes == 4) {
+    std::uint32_t four;
+    std::memcpy(&four, flags, 4);
+    return four == 0x01010101u;
+  }
+  for (std::uint32_t k = 0; k < bytes; ++k)
+    if (flags[k] == 0) return false;
+  return true;
+}
+
+// Reports a read of bytes that have no value, or marks bytes as written.
+void track(Warp& w, const Inst& i, int lane, std::uint8_t* flags, std::uint64_t address, std::uint32_t bytes,
+           Access access, const char* space, const std::string& name) {
+  if (access != Access::kWrite && !all_set(flags, bytes))
+    report(w, i, lane,
+           verb(access, bytes) + " of " + space + " memory that nothing has written, at " + hex(address) +
+               (name.empty() ? "" : " in " + name));
+  if (access != Access::kRead) std::memset(flags, 1, bytes);
+}
+
+[[noreturn]] void outside(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access,
+                          const std::string& where) {
+  report(w, i, lane, verb(access, bytes) + " out of bounds at " + hex(address) + where, DeviceFault::Kind::kChecker);
+}
+
+std::byte* global(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
+  const Region* region = w.last_region;
+  if (region == nullptr || address - region->base >= region->bytes) {
+    region = w.launch->memory->below(address);
+    w.last_region = region;
+  }
+  if (region == nullptr) outside(w, i, lane, address, bytes, access, ": no allocation is there");
+  const std::uint64_t offset = address - region->base;
+  if (offset >= region->bytes || region->bytes - offset < bytes) {
+    const std::string name = region->name;
+    w.last_region = nullptr;
+    outside(
+        w, i, lane, address, bytes, access,
+        ": byte " + std::to_string(offset) + " of " + name + ", which has " + std::to_string(region->bytes) + " bytes");
+  }
+  if (region->read_only && access != Access::kRead)
+    report(w, i, lane, verb(access, bytes) + " of constant memory at " + hex(address) + " in " + region->name);
+  if (region->written != nullptr)
+    track(w, i, lane, region->written + offset, address, bytes, access, "global", region->name);
+  return region->data + offset;
+}
+
+std::byte* shared(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
+  Block& block = *w.block;
+  const std::uint64_t offset = address - kSharedBase;
+  if (address < kSharedBase || offset > block.shared.size() || block.shared.size() - offset < bytes)
+    outside(
+        w, i, lane, address, bytes, access,
+        " of shared memory: the block has " + std::to_string(block.shared.size()) + " bytes, from " + hex(kSharedBase));
+  track(w, i, lane, block.shared_written.data() + offset, address, bytes, access, "shared", "");
+  race_check(w, i, lane, offset, bytes, access);
+  return block.shared.data() + offset;
+}
+
+std::byte* local(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
+  const std::uint64_t size = w.launch->program->local_bytes;
+  if (address > size || size - address < bytes)
+    outside(w, i, lane, address, bytes, access, " of local memory, which has " + std::to_string(size) + " bytes");
+  const std::uint64_t at = static_cast<std::uint64_t>(lane) * size + address;
+  track(w, i, lane, w.local_written + at, address, bytes, access, "local", "");
+  return w.local + at;
+}
+
+std::byte* param(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
+  std::vector<std::byte>& params = w.launch->params;
+  const std::uint64_t offset = address - kParamWindow;
+  if (access != Access::kRead) report(w, i, lane, verb(access, bytes) + " of a kernel parameter");
+  if (offset > params.size() || params.size() - offset < bytes)
+    outside(w, i, lane, address, bytes, access,
+            " of the parameters, which have " + std::to_string(params.size()) + " bytes");
+  return params.data() + offset;
+}
+
+}  // namespace
+
+std::byte* resolve(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Space space,
+                   Access access) {
+  if ((address & (bytes - 1)) != 0)
+    report(w, i, lane,
+           verb(access, bytes) + " misaligned at " + hex(address) + ": a multiple of " + std::to_string(bytes) +
+               " is needed");
+  switch (space) {
+    case Space::kGlobal:
+    case Space::kConst:
+      return global(w, i, lane, address, bytes, access);
+    case Space::kShared:
+      return shared(w, i, lane, address & 0xffff'ffffu, bytes, access);
+    case Space::kLocal:
+      return local(w, i, lane, address & 0xffff'ffffu, bytes, access);
+    case Space::kParam:
+      return param(w, i, lane, address, bytes, access);
+    case Space::kGeneric:
+      break;
+  }
+  if (address - kSharedWindow < kWindowBytes) return shared(w, i, lane, address - kSharedWindow, bytes, access);
+  if (address - kLocalWindow < kWindowBytes) return local(w, i, lane, address - kLocalWindow, bytes, access);
+  if (address - kParamWindow < kWindowBytes) return param(w, i, lane, address, bytes, access);
+  return global(w, i, lane, address, bytes, access);
+}
+
+Space take_space(Binder& b) {
+  switch (b.take_one({"global", "const", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry",
+                      "param::func"})) {
+    case 0:
+      return Space::kGlobal;
+    case 1:
+      return Space::kConst;
+    case 2:
+    case 3:
+    case 4:
+      return Space::kShared;
+    case 5:
+      return Space::kLocal;
+    case 6:
+    case 7:
+    case 8:
+      return Space::kParam;
+    default:
+      return Space::kGeneric;
+  }
+}
+
+Address bind_address(Binder& b, const Operand& what) {
+  if (what.kind != Operand::Kind::kAddress || what.parts.size() != 1) b.refuse("an address of this form");
+  const Operand& base = what.parts[0];
+  Address made;
+  made.space = take_space(b);
+  made.offset = what.offset;
+  if (base.kind == Operand::Kind::kVariable && made.space == Space::kParam && b.places().in_frame(base.index))
+    made.space = Space::kLocal;
+  made.narrow = b.width(base) == 32;
+  made.slot = b.source(base, made.narrow ? 32 : 64);
+  return made;
+}
+
+void take_cache_words(Binder& b) {
+  b.take_one({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
+  b.take("nc");
+  while (b.take_prefix("L1::") || b.take_prefix("L2::")) {
+  }
+}
+
+void take_order_words(Binder& b) {
+  b.take_one({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"});
+  b.take_one({"cta", "cluster", "gpu", "sys"});
+}
+
+}  // namespace kf::emulator

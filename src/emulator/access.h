@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How instructions reach memory: every byte goes through `resolve`, which is where the checkers look.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "binder.h"
+#include "block.h"
+#include "warp.h"
+
+namespace kf::emulator {
+
+enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
+
+// Host place of `bytes` (1..16, a power of two times 1; vectors come as one access) at `address` of `space`
+// for one lane. Reports misaligned and out-of-bounds accesses, writes to constants, and reads of bytes
+// that nothing has written; marks bytes as written.
+std::byte* resolve(Warp& warp, const Inst& inst, int lane, std::uint64_t address, std::uint32_t bytes, Space space,
+                   Access access);
+
+// An address operand "[base + offset]", bound: which slot, how wide, which space.
+struct Address {
+  Slot slot = kNoSlot;
+  bool narrow = false;  // a 32-bit register
+  std::int64_t offset = 0;
+  Space space = Space::kGeneric;
+};
+// Takes the space's word from the instruction; `what` is the address operand.
+Address bind_address(Binder& b, const Operand& what);
+Space take_space(Binder& b);
+// Cache operators, eviction priorities and prefetch sizes: they change speed only. A cache-policy operand
+// follows the last operand when L2::cache_hint is there.
+void take_cache_words(Binder& b);
+// Memory order, scope and volatility: this emulator is at least as strong; see docs/emulator.md.
+void take_order_words(Binder& b);
+
+inline std::uint64_t address_of(const Warp& w, Slot slot, bool narrow, std::int64_t offset, int lane) {
+  return (narrow ? w.reg<std::uint32_t>(slot)[lane] : w.reg<std::uint64_t>(slot)[lane]) +
+         static_cast<std::uint64_t>(offset);
+}
+
+}  // namespace kf::emulator

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "memory.h"
+#include "program.h"
+#include "touched.h"
+#include "warp.h"
+
+namespace kf::emulator {
+
+// One of a block's sixteen barriers.
+struct Barrier {
+  std::uint32_t arrived = 0;     // threads, bar.arrive included
+  std::uint32_t expected = 0;    // 0: all threads that have not exited
+  bool counted = false;          // `expected` was given
+  std::uint32_t vote_count = 0;  // barrier.red
+  bool vote_and = true, vote_or = false;
+  std::vector<std::uint32_t> clock;  // race checker: joined clocks of those that came
+};
+
+// Who touched a word of shared memory last; see race.h.
+struct Touch {
+  std::uint32_t time = 0;  // 0: nobody
+  std::uint32_t source = 0;
+  std::uint8_t warp = 0, lane = 0, bytes = 0;  // bytes: a mask of the word's four
+  bool atomic = false;
+};
+struct WordHistory {
+  Touch write, read, other_read, other_lane;  // of another warp, of another lane, than `read`
+};
+
+struct Block {
+  std::array<std::uint32_t, 3> ctaid{};
+  std::uint64_t linear = 0;
+  Launch* launch = nullptr;
+  std::vector<Warp> warps;
+  std::uint32_t threads = 0, exited = 0;
+  std::uint32_t warps_done = 0;
+  std::vector<std::byte> shared;  // offset 0 is shared address kSharedBase
+  std::vector<std::uint8_t> shared_written;
+  std::vector<WordHistory> shared_history;  // one for each 4 bytes
+  std::array<Barrier, 16> barriers{};
+  std::vector<std::uint8_t> registers;  // of all warps
+  std::vector<Mask> predicates;
+  std::vector<std::byte> local;
+  std::vector<std::uint8_t> local_written;
+  std::uint64_t progress = 0;  // grows whenever something happens that others may wait for
+};
+
+struct LaunchShape {
+  std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
+  std::uint32_t dynamic_shared = 0;
+  bool cooperative = false;
+};
+
+// What one launch did, for estimates.
+struct LaunchCounters {
+  std::uint64_t warp_instructions = 0, lane_instructions = 0;
+  std::uint64_t global_load_sectors = 0, global_store_sectors = 0;  // of 32 bytes, per warp request
+  std::uint64_t ideal_load_sectors = 0, ideal_store_sectors = 0;
+  std::uint64_t global_requests = 0, shared_requests = 0, shared_wavefronts = 0;
+  std::uint64_t barriers = 0, atomics = 0;
+  std::uint64_t tensor_flops = 0;
+};
+
+struct Launch {
+  const Program* program = nullptr;
+  const Kernel* kernel = nullptr;
+  GlobalMemory* memory = nullptr;
+  LaunchShape shape;
+  std::vector<std::byte> params;
+  std::uint64_t seed = 0;
+  std::uint64_t step_budget = 0;  // lane-instructions that the launch may use
+  std::uint64_t steps = 0;
+  std::uint64_t random = 0;  // state of the schedule's generator
+  int sm_count = 1;
+  std::uint64_t resident_limit = 132;  // blocks that the target runs at once
+  bool profile = false;                // fill the traffic counters
+  LaunchCounters counters;
+  TouchedSectors touched;                 // filled when it profiles
+  std::vector<std::byte> grid_workspace;  // what %envreg1/2 point to in a cooperative launch
+  std::uint64_t grid_workspace_address = 0;
+
+  std::uint64_t draw();  // next word of the seeded schedule
+};
+
+}  // namespace kf::emulator

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// ld, st, and the hints that only change speed: PTX ISA 9.0 section 9.7.9.
+#include <cstring>
+
+#include "access.h"
+#include "lanes.h"
+#include "traffic.h"
+
+namespace kf::emulator {
+namespace {
+
+// Inst: a address slot, imm offset, mode = Space | narrow << 7, width = bytes of an element,
+// extras = elements; extras list: slot and register bytes of each (bit 31 of the bytes: sign-extend).
+constexpr std::uint32_t kSignExtend = 0x8000'0000u;
+
+template <class T, class R>
+void spread(Warp& w, Slot slot, std::byte* const* from, std::size_t offset, Mask lanes) {
+  R* d = w.reg<R>(slot);
+  each_lane(lanes, [=](int l) {
+    T value;
+    std::memcpy(&value, from[l] + offset, sizeof value);
+    d[l] = static_cast<R>(value);
+  });
+}
+template <class T>
+void spread_to(Warp& w, Slot slot, std::uint32_t reg_bytes, std::byte* const* from, std::size_t offset, Mask lanes) {
+  if (reg_bytes == 2)
+    spread<T, std::uint16_t>(w, slot, from, offset, lanes);
+  else if (reg_bytes == 4)
+    spread<T, std::uint32_t>(w, slot, from, offset, lanes);
+  else
+    spread<T, std::uint64_t>(w, slot, from, offset, lanes);
+}
+struct Wide {
+  std::uint64_t half[2];
+};
+
+void load_element(Warp& w, Slot slot, std::uint32_t form, int bytes, std::byte* const* from, std::size_t offset,
+                  Mask lanes) {
+  const std::uint32_t reg_bytes = form & 0xff;
+  const bool sign = (form & kSignExtend) != 0;
+  switch (bytes) {
+    case 1:
+      return sign ? spread_to<std::int8_t>(w, slot, reg_bytes, from, offset, lanes)
+                  : spread_to<std::uint8_t>(w, slot, reg_bytes, from, offset, lanes);
+    case 2:
+      return sign ? spread_to<std::int16_t>(w, slot, reg_bytes, from, offset, lanes)
+                  : spread_to<std::uint16_t>(w, slot, reg_bytes, from, offset, lanes);
+    case 4:
+      return sign ? spread_to<std::int32_t>(w, slot, reg_bytes, from, offset, lanes)
+                  : spread_to<std::uint32_t>(w, slot, reg_bytes, from, offset, lanes);
+    case 8:
+      return spread_to<std::uint64_t>(w, slot, reg_bytes, from, offset, lanes);
+    default:
+      each_lane(lanes, [=, &w](int l) { std::memcpy(&w.reg<Wide>(slot)[l], from[l] + offset, 16); });
+  }
+}
+
+void load(Warp& w, const Inst& i, Mask lanes) {
+  const auto space = static_cast<Space>(i.mode & 0x7f);
+  const std::uint32_t bytes = i.width * i.extras;
+  std::byte* from[kLanes];
+  std::uint64_t at[kLanes];
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    at[l] = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l);
+    from[l] = resolve(w, i, l, at[l], bytes, space, Access::kRead);
+  }
+  count_traffic(w, space, at, lanes, bytes, false);
+  const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
+  for (std::uint32_t k = 0; k < i.extras; ++k)
+    load_element(w, list[2 * k], list[2 * k + 1], i.width, from, std::size_t{k} * i.width, lanes);
+}
+
+void store(Warp& w, const Inst& i, Mask lanes) {
+  const auto space = static_cast<Space>(i.mode & 0x7f);
+  const std::uint32_t bytes = i.width * i.extras;
+  const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
+  std::uint64_t at[kLanes];
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    at[l] = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l);
+    std::byte* to = resolve(w, i, l, at[l], bytes, space, Access::kWrite);
+    for (std::uint32_t k = 0; k < i.extras; ++k) {
+      const std::uint32_t reg_bytes = list[2 * k + 1] & 0xff;
+      std::memcpy(to + std::size_t{k} * i.width, w.regs + list[2 * k] + static_cast<std::size_t>(l) * reg_bytes,
+                  i.width);
+    }
+  }
+  count_traffic(w, space, at, lanes, bytes, true);
+  ++w.block->progress;
+}
+
+void nothing(Warp&, const Inst&, Mask) {}
+
+bool bind_access(Binder& b, bool is_store) {
+  take_order_words(b);
+  take_cache_words(b);
+  const bool weak_pair = b.take("v2"), quad = !weak_pair && b.take("v4"), eight = !weak_pair && !quad && b.take("v8");
+  const Type type = b.take_type();
+  const int bytes = bits_of(type) / 8;
+  if (bytes == 0) return false;
+  const Operand& where = b.operand(is_store ? 0 : 1);
+  const Operand& what = b.operand(is_store ? 1 : 0);
+  const Address address = bind_address(b, where);
+  const std::size_t count = weak_pair ? 2 : quad ? 4 : eight ? 8 : 1;
+  if (count * static_cast<std::size_t>(bytes) > 32 ||
+      (count > 1 && (what.kind != Operand::Kind::kVector || what.parts.size() != count)))
+    b.refuse("a vector of this length");
+  std::vector<std::uint32_t> list;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Operand& element = count > 1 || what.kind == Operand::Kind::kVector ? what.parts.at(0 + k) : what;
+    const int bits = std::max({b.width(element), bytes * 8, 16});
+    list.push_back(is_store ? b.source(element, bits) : b.dest(element, bits));
+    list.push_back(static_cast<std::uint32_t>(bits / 8) | (is_signed(type) ? kSignExtend : 0));
+  }
+  b.out.a = address.slot;
+  b.out.imm = address.offset;
+  b.out.mode = static_cast<std::uint8_t>(static_cast<int>(address.space) | (address.narrow ? 0x80 : 0));
+  b.out.width = static_cast<std::uint8_t>(bytes);
+  b.out.extras = static_cast<std::uint32_t>(count);
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const std::uint32_t at = b.extras({list[k]});
+    if (k == 0) b.out.extra = at;
+  }
+  b.out.fn = is_store ? &store : &load;
+  return true;
+}
+
+// createpolicy: any 64-bit value will do, since policies change nothing here.
+void create_policy(Warp& w, const Inst& i, Mask lanes) {
+  each_lane(lanes, [&](int l) { w.reg<std::uint64_t>(i.d)[l] = 0x1000'0000'0000'0000u; });
+}
+
+}  // namespace
+
+bool bind_memory(Binder& b) {
+  const std::string_view op = b.op();
+  if (op == "ld" || op == "ldu") return bind_access(b, false);
+  if (op == "st") return b.in.has("async") ? false : bind_access(b, true);
+  if (op == "prefetch" || op == "prefetchu" || op == "applypriority") {
+    if (b.in.has("tensormap")) b.refuse("tensor maps");
+    b.take_rest();
+    b.out.fn = &nothing;
+    return true;
+  }
+  if (op == "createpolicy") {
+    b.take_rest();
+    b.out.d = b.dest(0, 64);
+    b.out.fn = &create_policy;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace kf::emulator

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Races on shared memory. Each warp has a vector clock; barriers, mbarriers and atomics join clocks. Two
+// accesses to a byte conflict when one writes, they come from different threads, not both are atomic, and
+// neither is ordered before the other. Inside a warp, bar.warp.sync orders.
+#pragma once
+#include "access.h"
+#include "block.h"
+
+namespace kf::emulator {
+
+// Looks at one access (offset from the start of the block's shared memory) and remembers it.
+void race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t offset, std::uint32_t bytes, Access access);
+
+// What `warp` did so far is known to whoever joins `clock` later.
+void race_publish(Warp& warp, std::vector<std::uint32_t>& clock);
+void race_join(Warp& warp, const std::vector<std::uint32_t>& clock);
+// bar.warp.sync of these lanes.
+void race_warp_sync(Warp& warp, Mask lanes);
+
+}  // namespace kf::emulator

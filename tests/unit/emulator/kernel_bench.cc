@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_bench.h"
+
+namespace kf::emulator_test {
+
+KernelBench::KernelBench(const std::string& ptx, EmulatorOptions options) {
+  DeviceFacts target;
+  target.name = "a made-up Hopper";
+  target.arch = "sm_90a";
+  target.sm_count = 4;
+  target.shared_per_block = 227 << 10;
+  target.shared_per_sm = 228 << 10;
+  target.dram_bytes_per_second = 4.8e12;
+  target.fp32_flops_per_second = 2e12;
+  device_ = open_emulator_device(target, options).value();
+  Build build;
+  build.ptx = ptx;
+  auto module = device_->load(build);
+  if (module)
+    module_ = *module;
+  else
+    ADD_FAILURE() << module.error().detail;
+}
+
+int KernelBench::allocate(std::int64_t bytes, std::int64_t misalign) {
+  buffers_.push_back(device_->allocate({bytes, misalign}).value());
+  return static_cast<int>(buffers_.size()) - 1;
+}
+
+OrFault<void> KernelBench::launch(const std::string& entry, const Shape& shape) {
+  ResolvedPlan plan;
+  Launch one;
+  one.id = one.entry = entry;
+  one.grid = {shape.grid.x, shape.grid.y, shape.grid.z};
+  one.block = {shape.block.x, shape.block.y, shape.block.z};
+  one.cluster = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
+  one.shared_bytes = shape.shared;
+  one.flags.cooperative = shape.cooperative;
+  one.args = std::move(args_);
+  args_.clear();
+  plan.launches.push_back(one);
+  return device_->run(module_, plan, buffers_, {}, {});
+}
+
+std::string fault_of(const OrFault<void>& result) {
+  return result ? "" : result.error().detail;
+}
+
+}  // namespace kf::emulator_test
