@@ -153,6 +153,8 @@ void reuse_measurement(const AttemptTask& task, Evaluation& evaluation) {
   evaluation.measurement = task.records.measurement;
   evaluation.score = score_of(*task.factory->spec, task.factory->facts, *evaluation.measurement, task.settings->margin);
   evaluation.state = AttemptState::kMeasured;
+  evaluation.verdict =
+      task.records.verdict.value_or(evaluation.verdict);  // of the timed run, recorded before its samples
 }
 
 Evaluation evaluate_attempt(Walk& walk, const Candidate& candidate) {

@@ -159,6 +159,9 @@ AttemptRecords read_attempt(const Ledger& ledger, AttemptId id) {
         records.measurement =
             read_or_throw(record, measurement_from_json(blob_of(ledger, record, json_of(record), "measurement")));
         break;
+      case Stage::kVerdict:
+        records.verdict = read_or_throw(record, verdict_from_json(json_of(record).at("verdict").dump()));
+        break;
       case Stage::kClosed:
         records.closed = read_or_throw(record, attempt_from_json(record.json));
         records.closed->source = blob_of(ledger, record, json_of(record), "source");

@@ -26,7 +26,8 @@ struct AttemptRecords {
   std::vector<ModelCall> calls;                           // the question, then the re-ask where there was one
   std::vector<std::expected<Reply, ModelError>> replies;  // in the same order
   std::optional<Measurement> measurement;
-  std::optional<Attempt> closed;  // the last final state
+  std::optional<Verdict> verdict;  // the last one
+  std::optional<Attempt> closed;   // the last final state
   std::vector<Record> all;
 };
 // Throws Fatal when a record cannot be read (a newer version wrote it, or it is damaged).

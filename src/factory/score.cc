@@ -87,7 +87,7 @@ CaseScore score_case(const Spec& spec, const DeviceFacts& facts, const CaseTimin
     score.copy = time_of(timing, copy);
   }
   if (const Case* of = case_of(spec, timing.case_id)) {
-    score.floor_nanoseconds = floor_nanoseconds(spec, *of, facts);
+    score.floor_nanoseconds = physics_floor(spec, *of, facts);
   }
   refuse_faster_than_physics(score, timing.method, timing.state);
   return score;
@@ -118,7 +118,7 @@ void apply_veto(const Spec& spec, Score& score) {
 
 }  // namespace
 
-double floor_nanoseconds(const Spec& spec, const Case& of, const DeviceFacts& facts) {
+double physics_floor(const Spec& spec, const Case& of, const DeviceFacts& facts) {
   const OrError<Work> work = work_of(spec, of);
   if (!work || facts.dram_bytes_per_second <= 0) {
     return 0;

@@ -17,7 +17,7 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
 
 // Nanoseconds under which the bytes that must move cannot be moved: reads, and writes beyond what the L2 can keep, at
 // the device's bandwidth. 0: unknown. (No floor from flops yet: the rate of tensor cores is not calibrated.)
-double floor_nanoseconds(const Spec& spec, const Case& of, const DeviceFacts& facts);
+double physics_floor(const Spec& spec, const Case& of, const DeviceFacts& facts);
 
 // The comparison of several cases taken together, from their ratio intervals: the geometric means of the bounds are
 // held against the margin, so one clear win does not outvote a doubtful rest.

@@ -54,7 +54,8 @@ TEST_F(EvaluationTest, RejectsAWrongCandidateOnItsFirstSmallCasesWithoutTimingIt
   EXPECT_EQ(result.verdict.gate, Gate::kCheck);
   EXPECT_EQ(result.verdict.reason, "mismatch");
   ASSERT_EQ(rig.jobs().size(), 1U);
-  for (const Case& of : rig.jobs()[0].cases) {
+  const Job first = rig.jobs().front();
+  for (const Case& of : first.cases) {
     EXPECT_LE(of.axes.at("N"), 60'000);
   }
   EXPECT_FALSE(result.score);

@@ -90,8 +90,11 @@ TEST_F(FactoryTest, RefusesAtConfirmAndTakesTheNextBest) {
 }
 
 TEST_F(FactoryTest, HasNoChampionWhenEverythingIsWrong) {
-  settings.search.max_repairs = 0;
-  FakeModel model(answers({right("WRONG a"), right("WRONG b"), right("DOES_NOT_COMPILE"), right("HANGS")}));
+  FakeModel model([](const ModelCall& call) {
+    constexpr std::array<std::string_view, 3> kFaults{"WRONG", "DOES_NOT_COMPILE", "HANGS"};
+    const std::string role(to_string(call.role));
+    return reply_with(right(role + " " + std::to_string(call.ordinal) + " " + std::string(kFaults[call.ordinal % 3])));
+  });
   MemoryLedger ledger;
   const RunResult result = run(model, ledger);
   EXPECT_FALSE(result.champion);
@@ -301,6 +304,7 @@ TEST_F(FactoryTest, GoingOnWithAFinishedRunAsksNothing) {
 
 TEST_F(FactoryTest, AHigherBudgetGoesOnWithTheNextOrdinal) {
   settings.budget.attempts = 2;
+  settings.search.in_flight = 1;
   const std::vector<std::string> bodies{right("NS=900"), right("NS=800"), right("NS=700"), right("NS=600")};
   FakeModel model(answers(bodies));
   MemoryLedger ledger;

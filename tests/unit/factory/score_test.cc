@@ -77,9 +77,9 @@ TEST(Score, TakesWritesThatTheCacheKeepsOutOfTheFloor) {
   facts.dram_bytes_per_second = 1e12;
   facts.l2_bytes = 60 << 20;
   const Case& small = spec.cases.at("time")[0];  // 4 MiB in, 4 MiB out
-  EXPECT_NEAR(floor_nanoseconds(spec, small, facts), 4194.304, 1e-6);
+  EXPECT_NEAR(physics_floor(spec, small, facts), 4194.304, 1e-6);
   facts.l2_bytes = 0;
-  EXPECT_NEAR(floor_nanoseconds(spec, small, facts), 8388.608, 1e-6);
+  EXPECT_NEAR(physics_floor(spec, small, facts), 8388.608, 1e-6);
 }
 
 TEST(Score, AVetoTurnsAWinWithOneSlowCaseIntoALoss) {
