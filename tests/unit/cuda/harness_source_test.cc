@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "gpu/nvrtc.h"
 #include "gtest/gtest.h"
 #include "kernels/harness/host.h"
 
@@ -18,6 +19,24 @@ TEST(HarnessSource, IsOneTextWithoutIncludes) {
   }
   const std::size_t first = text.find("struct Layout");
   EXPECT_EQ(text.find("struct Layout", first + 1), std::string::npos);
+}
+
+TEST(HarnessSource, CompilesForHopperAndBlackwell) {
+  for (const char* arch : {"sm_90a", "sm_100a"}) {
+    const auto build = gpu_tests::compile(harness_build_request(arch));
+    ASSERT_TRUE(build) << arch << "\n" << build.error();
+    EXPECT_FALSE(build->cubin.empty());
+    EXPECT_EQ(build->log.find("warning"), std::string::npos) << build->log;
+    // Every kernel that a call names, and none of them contracted: a fused multiply-add would round once, the host
+    // twice.
+    for (const char* kernel : {"kf_poison",         "kf_fill",    "kf_scatter",   "kf_digest",  "kf_poison_damage",
+                               "kf_padding_damage", "kf_nonzero", "kf_differing", "kf_compare", "kf_count_bits",
+                               "kf_squares",        "kf_gate",    "kf_clock",     "kf_flush",   "kf_fence",
+                               "kf_scrub_shared",   "kf_copy_1",  "kf_copy_4",    "kf_copy_8",  "kf_copy_bulk"}) {
+      EXPECT_NE(build->ptx.find(std::string(".entry ") + kernel + "("), std::string::npos) << kernel;
+    }
+    EXPECT_EQ(build->ptx.find("fma.rn.f64"), std::string::npos);
+  }
 }
 
 TEST(CopyLaunches, CoverEveryVariantAndFitTheDevice) {
