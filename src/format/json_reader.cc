@@ -18,7 +18,9 @@ std::vector<std::string> quoted(std::span<const std::string_view> words) {
 
 }  // namespace
 
-std::string JsonAt::where() const { return json_where(sink_->file, node_ == nullptr ? 1 : node_->line, path_); }
+std::string JsonAt::where() const {
+  return json_where(sink_->file, node_ == nullptr ? 1 : node_->line, path_);
+}
 
 void JsonAt::error(std::string what, std::string hint) const {
   sink_->errors.push_back({where(), std::move(what), std::move(hint)});
@@ -104,7 +106,8 @@ double JsonAt::number(double least, double fallback) const {
     return fallback;
   }
   if (!(node_->number >= least)) {
-    error("found " + described(*node_) + ", expected a number of at least " + std::to_string(least));
+    error("found " + described(*node_) + ", expected a number of at least " +
+          std::to_string(static_cast<std::int64_t>(least)));
     return fallback;
   }
   return node_->number;

@@ -55,7 +55,7 @@ class JsonAt {
   std::string string(std::string_view fallback = "") const;
   std::int64_t integer(std::int64_t least = std::numeric_limits<std::int64_t>::min(),
                        std::int64_t most = std::numeric_limits<std::int64_t>::max(), std::int64_t fallback = 0) const;
-  double number(double least, double fallback = 0) const;
+  double number(double least, double fallback = 0) const;  // `least`: a whole number, or the lowest double
   bool boolean(bool fallback) const;
   // Text of an expression: a string, or an integer. nullopt after an error or when absent.
   std::optional<std::string> expression_text() const;
@@ -65,8 +65,7 @@ class JsonAt {
   void error(std::string what, std::string hint = "") const;
 
  private:
-  JsonAt(const JsonNode* node, std::string path, JsonErrors* sink)
-      : node_(node), path_(std::move(path)), sink_(sink) {}
+  JsonAt(const JsonNode* node, std::string path, JsonErrors* sink) : node_(node), path_(std::move(path)), sink_(sink) {}
   bool expect(JsonNode::Kind kind, std::string_view wanted) const;
 
   const JsonNode* node_;

@@ -26,9 +26,11 @@ class PlanReader {
       return;
     }
     const JsonAt version = root_["plan"];
-    if (version.present() && version.integer(0, 1'000'000, plan_json::kVersion) != plan_json::kVersion) {
-      version.error("found plan version " + described(version.node()) +
-                    ", allowed: " + std::to_string(plan_json::kVersion));
+    if (version.present()) {
+      const std::int64_t found = version.integer(0, 1'000'000, plan_json::kVersion);
+      if (found != plan_json::kVersion) {
+        version.error("found version " + std::to_string(found) + ", allowed: " + std::to_string(plan_json::kVersion));
+      }
     }
     plan_.hypothesis = root_["hypothesis"].string();
     read_tune();

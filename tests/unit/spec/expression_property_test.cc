@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random expressions against Python's integers, which have no width: Python checks the range of each intermediate value.
+// Random expressions against Python's integers, which have no width: Python checks the range of each intermediate
+// value.
 #include <gtest/gtest.h>
 #include <kfactory/expression.h>
 
@@ -102,9 +103,23 @@ class Generator {
   }
 
   Written atom() {
-    static const std::vector<std::string> kAtoms{"M",    "N",    "ZERO", "NEG", "MAX",        "MIN",
-                                                 "0",    "1",    "2",    "3",   "8",          "63",
-                                                 "1000", "4096", "65535", "2147483647", "9223372036854775807"};
+    static const std::vector<std::string> kAtoms{"M",
+                                                 "N",
+                                                 "ZERO",
+                                                 "NEG",
+                                                 "MAX",
+                                                 "MIN",
+                                                 "0",
+                                                 "1",
+                                                 "2",
+                                                 "3",
+                                                 "8",
+                                                 "63",
+                                                 "1000",
+                                                 "4096",
+                                                 "65535",
+                                                 "2147483647",
+                                                 "9223372036854775807"};
     const std::string& text = kAtoms[static_cast<std::size_t>(pick(static_cast<int>(kAtoms.size())))];
     return {text, text};
   }
@@ -112,8 +127,7 @@ class Generator {
   Written unary(int depth) {
     const Written operand = next(depth - 1);
     const bool negate = chance(2);
-    return {(negate ? "-" : "!") + space() + wrapped(operand, 7),
-            (negate ? "neg(" : "inv(") + operand.python + ")", 7};
+    return {(negate ? "-" : "!") + space() + wrapped(operand, 7), (negate ? "neg(" : "inv(") + operand.python + ")", 7};
   }
 
   Written binary(int depth) {
@@ -204,7 +218,11 @@ TEST(Expression, AgreesWithPythonOnThousandsOfRandomExpressions) {
   ASSERT_EQ(expected.size(), written.size()) << "python3 did not answer; it is needed for this test";
 
   Scope scope;
-  scope.values = {{"M", 7},    {"N", 4096}, {"ZERO", 0}, {"NEG", -7}, {"MAX", std::numeric_limits<std::int64_t>::max()},
+  scope.values = {{"M", 7},
+                  {"N", 4096},
+                  {"ZERO", 0},
+                  {"NEG", -7},
+                  {"MAX", std::numeric_limits<std::int64_t>::max()},
                   {"MIN", std::numeric_limits<std::int64_t>::min()}};
   int values = 0;
   for (std::size_t i = 0; i < written.size(); ++i) {

@@ -48,9 +48,15 @@ std::string parse_error(std::string_view text) {
   return expression ? "" : to_string(expression.error());
 }
 
-TEST(Expression, MultiplicationBindsTighterThanAddition) { EXPECT_EQ(value("2 + 3 * 4"), 14); }
-TEST(Expression, ParenthesesComeFirst) { EXPECT_EQ(value("(2 + 3) * 4"), 20); }
-TEST(Expression, SubtractionIsLeftAssociative) { EXPECT_EQ(value("10 - 4 - 3"), 3); }
+TEST(Expression, MultiplicationBindsTighterThanAddition) {
+  EXPECT_EQ(value("2 + 3 * 4"), 14);
+}
+TEST(Expression, ParenthesesComeFirst) {
+  EXPECT_EQ(value("(2 + 3) * 4"), 20);
+}
+TEST(Expression, SubtractionIsLeftAssociative) {
+  EXPECT_EQ(value("10 - 4 - 3"), 3);
+}
 TEST(Expression, DivisionTruncatesTowardZero) {
   EXPECT_EQ(value("-7 / 2"), -3);
   EXPECT_EQ(value("7 / -2"), -3);
@@ -59,18 +65,30 @@ TEST(Expression, RemainderHasTheSignOfTheDividend) {
   EXPECT_EQ(value("-7 % 3"), -1);
   EXPECT_EQ(value("7 % -3"), 1);
 }
-TEST(Expression, ConditionalIsRightAssociative) { EXPECT_EQ(value("0 ? 1 : 1 ? 2 : 3"), 2); }
-TEST(Expression, ConditionalMayNestInItsMiddle) { EXPECT_EQ(value("1 ? 0 ? 5 : 6 : 7"), 6); }
+TEST(Expression, ConditionalIsRightAssociative) {
+  EXPECT_EQ(value("0 ? 1 : 1 ? 2 : 3"), 2);
+}
+TEST(Expression, ConditionalMayNestInItsMiddle) {
+  EXPECT_EQ(value("1 ? 0 ? 5 : 6 : 7"), 6);
+}
 TEST(Expression, ComparisonsGiveOneOrZero) {
   EXPECT_EQ(value("3 < 4"), 1);
   EXPECT_EQ(value("4 <= 3"), 0);
   EXPECT_EQ(value("4 >= 4"), 1);
   EXPECT_EQ(value("4 != 4"), 0);
 }
-TEST(Expression, EqualityBindsLooserThanOrder) { EXPECT_EQ(value("1 < 2 == 3 > 2"), 1); }
-TEST(Expression, AndBindsTighterThanOr) { EXPECT_EQ(value("1 || 0 && 0"), 1); }
-TEST(Expression, NotAppliesToTheNextOperandOnly) { EXPECT_EQ(value("!0 + 1"), 2); }
-TEST(Expression, SignsMayFollowEachOther) { EXPECT_EQ(value("- -3 - -2"), 5); }
+TEST(Expression, EqualityBindsLooserThanOrder) {
+  EXPECT_EQ(value("1 < 2 == 3 > 2"), 1);
+}
+TEST(Expression, AndBindsTighterThanOr) {
+  EXPECT_EQ(value("1 || 0 && 0"), 1);
+}
+TEST(Expression, NotAppliesToTheNextOperandOnly) {
+  EXPECT_EQ(value("!0 + 1"), 2);
+}
+TEST(Expression, SignsMayFollowEachOther) {
+  EXPECT_EQ(value("- -3 - -2"), 5);
+}
 TEST(Expression, PowerIsRightAssociativeAndBindsTighterThanMinus) {
   EXPECT_EQ(value("2^3^2"), 512);
   EXPECT_EQ(value("-2^2"), -4);
@@ -81,14 +99,18 @@ TEST(Expression, PowerOfSmallBasesNeedsNoLoop) {
   EXPECT_EQ(value("(-1)^9223372036854775807"), -1);
   EXPECT_EQ(value("0^0"), 1);
 }
-TEST(Expression, PowerReachesTheSmallestInteger) { EXPECT_EQ(value("(-2)^63"), kMin); }
+TEST(Expression, PowerReachesTheSmallestInteger) {
+  EXPECT_EQ(value("(-2)^63"), kMin);
+}
 
 TEST(Expression, CeilDivRoundsUp) {
   EXPECT_EQ(value("ceil_div(M, 2)"), 4);
   EXPECT_EQ(value("ceil_div(0, 2)"), 0);
   EXPECT_EQ(value("ceil_div(MAX, 2)"), kMax / 2 + 1);
 }
-TEST(Expression, RoundUpGivesAMultiple) { EXPECT_EQ(value("round_up(M, 4)"), 8); }
+TEST(Expression, RoundUpGivesAMultiple) {
+  EXPECT_EQ(value("round_up(M, 4)"), 8);
+}
 TEST(Expression, Pow2CeilGivesThePowerOfTwo) {
   EXPECT_EQ(value("pow2_ceil(0)"), 1);
   EXPECT_EQ(value("pow2_ceil(5)"), 8);
@@ -103,7 +125,9 @@ TEST(Expression, ReadsSizesAlignmentsAndPresence) {
   EXPECT_EQ(value("align(x)"), 16);
   EXPECT_EQ(value("has(x) && !has(residual)"), 1);
 }
-TEST(Expression, AsksForResidency) { EXPECT_EQ(value("min(N, resident(main))"), 264); }
+TEST(Expression, AsksForResidency) {
+  EXPECT_EQ(value("min(N, resident(main))"), 264);
+}
 
 TEST(Expression, AndOrAndConditionalSkipWhatTheyDoNotNeed) {
   EXPECT_EQ(value("ZERO && 1 / ZERO"), 0);
@@ -192,7 +216,9 @@ TEST(Expression, DeepNestingIsRefusedInEveryForm) {
   EXPECT_THAT(parse_error(repeated("2^", 1000) + "1"), HasSubstr("nested deeper"));
   EXPECT_EQ(value(repeated("(", 90) + "1" + repeated(")", 90)), 1);
 }
-TEST(Expression, VeryLongTextIsRefused) { EXPECT_THAT(parse_error(std::string(5000, ' ')), HasSubstr("at most 4096")); }
+TEST(Expression, VeryLongTextIsRefused) {
+  EXPECT_THAT(parse_error(std::string(5000, ' ')), HasSubstr("at most 4096"));
+}
 
 TEST(Expression, ListsItsNamesOnceAndSorted) {
   const auto expression = Expression::parse("N * M + N * sizeof(T) + min(resident(b), resident(a), resident(b))", "");
@@ -200,7 +226,9 @@ TEST(Expression, ListsItsNamesOnceAndSorted) {
   EXPECT_THAT(expression->names(), ElementsAre("M", "N"));
   EXPECT_THAT(expression->resident_kernels(), ElementsAre("a", "b"));
 }
-TEST(Expression, KeepsItsText) { EXPECT_EQ(Expression::parse(" M*2 ", "")->text(), " M*2 "); }
+TEST(Expression, KeepsItsText) {
+  EXPECT_EQ(Expression::parse(" M*2 ", "")->text(), " M*2 ");
+}
 TEST(Expression, IsZeroByDefault) {
   EXPECT_EQ(Expression().evaluate({}).value(), 0);
   EXPECT_EQ(Expression::constant(-3).evaluate({}).value(), -3);
