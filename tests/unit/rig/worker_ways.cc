@@ -60,6 +60,9 @@ void leave_a_grandchild() {
     }
     ::_exit(0);
   }
+  while (!std::ifstream(std::getenv("KFACTORY_TEST_PID"))) {
+    ::usleep(1000);  // it must have lived before its end can be seen
+  }
 }
 
 // While the candidate's kernel runs.
