@@ -60,7 +60,7 @@ void leave_a_grandchild() {
     }
     ::_exit(0);
   }
-  while (!std::ifstream(std::getenv("KFACTORY_TEST_PID"))) {
+  for (pid_t number = 0; !(std::ifstream(std::getenv("KFACTORY_TEST_PID")) >> number);) {
     ::usleep(1000);  // it must have lived before its end can be seen
   }
 }
