@@ -55,7 +55,7 @@ void leave_a_grandchild() {
       for (int fd = 0; fd < 64; ++fd) {
         ::close(fd);
       }
-      std::ofstream(std::getenv("KFACTORY_TEST_PID")) << ::getpid() << std::endl;
+      std::ofstream(std::getenv("KFACTORY_TEST_PID"), std::ios::app) << ::getpid() << std::endl;
       sleep_for_ever();
     }
     ::_exit(0);
