@@ -66,7 +66,7 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-std::string one_line(std::string_view text, std::size_t columns) {
+std::string cut_line(std::string_view text, std::size_t columns) {
   std::string line = printable(text.substr(0, text.find('\n')));
   if (width(line) <= columns) {
     return line;
@@ -94,7 +94,7 @@ void Console::progress(std::string_view text) {
   }
   const std::lock_guard lock(mutex_);
   const std::string shown =
-      "\r\033[K" + inked(one_line(text, static_cast<std::size_t>(std::max(terminal_.columns - 1, 10))), Ink::kDim);
+      "\r\033[K" + inked(cut_line(text, static_cast<std::size_t>(std::max(terminal_.columns - 1, 10))), Ink::kDim);
   std::fwrite(shown.data(), 1, shown.size(), stream_);
   std::fflush(stream_);
   showing_ = true;

@@ -24,7 +24,7 @@ enum class Ink { kPlain, kGood, kBad, kDim, kStrong };
 // Text with control characters made visible: what candidates and models wrote never moves the cursor.
 std::string printable(std::string_view text);
 // First line only, cut to `columns` with an ellipsis.
-std::string one_line(std::string_view text, std::size_t columns);
+std::string cut_line(std::string_view text, std::size_t columns);
 
 // Lines to stdout; on a terminal also one live line below them. Thread-safe.
 class Console {

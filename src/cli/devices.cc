@@ -1,14 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices.h"
 
-namespace kf {
+#include "cuda/cuda_device.h"
+#include "emulator/emulator.h"
 
-DeviceOpener device_opener(const std::string& kind, int, const std::string&) {
-  return [kind]() -> OrFault<std::unique_ptr<Device>> {
-    return std::unexpected(DeviceFault{DeviceFault::Kind::kUnsupported, "this build has no device of kind " + kind});
+namespace kf {
+namespace {
+
+OrFault<std::unique_ptr<Device>> open_emulator(const std::string& target) {
+  const std::string name = target.empty() ? "H200" : target;
+  const std::optional<DeviceFacts> facts = named_target(name);
+  if (!facts) {
+    return std::unexpected(DeviceFault{DeviceFault::Kind::kUnsupported, "there is no target called " + name});
+  }
+  return open_emulator_device(*facts);
+}
+
+}  // namespace
+
+DeviceOpener device_opener(const std::string& kind, int gpu, const std::string& target) {
+  if (kind == "emulator") {
+    return [target] { return open_emulator(target); };
+  }
+  return [gpu] {
+    CudaOptions options;
+    options.ordinal = gpu;
+    return open_cuda_device(options);
   };
 }
 
-std::vector<DeviceFinding> look_for_devices() { return {}; }
+std::vector<DeviceFinding> look_for_devices(const ToolkitQuery& toolkit) {
+  const CudaReport report = cuda_report(toolkit);
+  std::vector<DeviceFinding> findings;
+  findings.push_back(
+      {"driver", report.driver, "without a GPU candidates run on the emulator (--device emulator)", report.usable});
+  for (const DeviceFacts& device : report.devices) {
+    findings.push_back({"GPU",
+                        device.name + ", " + device.arch + ", " + std::to_string(device.sm_count) + " SMs, " +
+                            std::to_string(device.memory_bytes >> 30) + " GiB",
+                        "", true});
+  }
+  for (const std::string& line : report.telemetry) {
+    findings.push_back({"telemetry", line, "", true});
+  }
+  if (report.usable) {
+    findings.push_back({"NVML", report.nvml, "", true});
+    findings.push_back({"counters", report.counters_refused.empty() ? "may be read" : report.counters_refused,
+                        "root, or the driver's NVreg_RestrictProfilingToAdminUsers=0; timing works without them",
+                        report.counters_refused.empty()});
+  }
+  return findings;
+}
 
 }  // namespace kf

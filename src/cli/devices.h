@@ -5,6 +5,7 @@
 
 #include <kfactory/device_facts.h>
 
+#include "os/toolkit.h"
 #include "rig/worker.h"
 
 namespace kf {
@@ -12,11 +13,11 @@ namespace kf {
 // How a job child opens its device. `kind`: "cuda" or "emulator"; `target`: what the emulator pretends to be.
 DeviceOpener device_opener(const std::string& kind, int gpu, const std::string& target);
 
-// For doctor: drivers, GPUs, permissions; each with what to do where it is missing.
+// For doctor: driver, GPUs, permissions; each with what to do where it is missing.
 struct DeviceFinding {
   std::string what, found, advice;
   bool good = false;
 };
-std::vector<DeviceFinding> look_for_devices();
+std::vector<DeviceFinding> look_for_devices(const ToolkitQuery& toolkit);
 
 }  // namespace kf

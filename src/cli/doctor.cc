@@ -44,7 +44,9 @@ void look_at_toolkit(Session& session) {
 }
 
 void look_at_devices(Session& session) {
-  for (const DeviceFinding& finding : look_for_devices()) {
+  ToolkitQuery query;
+  query.cuda_root = session.settings.text("toolkit.root");
+  for (const DeviceFinding& finding : look_for_devices(query)) {
     report(session.console, finding.what, finding.good, finding.found, finding.advice);
   }
 }

@@ -35,7 +35,7 @@ int lessons_command(Session& session) {
   for (const Lesson& lesson : lessons) {
     table.add({lesson.id, lesson.conjecture() ? "conjecture" : fmt::format("{:.2f}", lesson.confidence()),
                std::to_string(lesson.supporting.size()), std::to_string(lesson.contradicting.size()),
-               lesson.arch + " " + lesson.op_type, one_line(lesson.claim, 90)});
+               lesson.arch + " " + lesson.op_type, cut_line(lesson.claim, 90)});
   }
   for (const std::string& line : table.lines()) {
     session.console.line(line);

@@ -22,7 +22,7 @@ void RunProgress::plain(const Event& event) {
   const std::string who = event.attempt.value > 0 ? fmt::format("[{:>4}] ", event.attempt.value) : "       ";
   const auto columns = static_cast<std::size_t>(std::max(console_.terminal().columns - 8, 60));
   const auto say = [&](std::string_view what, Ink ink) {
-    console_.line(who + one_line(std::string(what) + event.text, columns), ink);
+    console_.line(who + cut_line(std::string(what) + event.text, columns), ink);
   };
   const std::int64_t id = event.attempt.value;
   switch (event.kind) {

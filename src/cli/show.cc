@@ -37,7 +37,7 @@ void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) 
   console.line("hypothesis: " + attempt.hypothesis);
   for (const Record& record : ledger.read(attempt.id, attempt.id)) {
     console.line("  " + std::to_string(record.sequence) + " " + std::string(to_string(record.stage)) +
-                     (record.stage == Stage::kClosed ? "" : ": " + one_line(record.json, 160)),
+                     (record.stage == Stage::kClosed ? "" : ": " + cut_line(record.json, 160)),
                  Ink::kDim);
   }
   if (attempt.state == AttemptState::kRejected) {

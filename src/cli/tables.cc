@@ -48,7 +48,7 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts) {
   for (const Attempt* attempt : order) {
     table.add({std::to_string(attempt->id.value), figure(*attempt), outcome_of(*attempt),
                std::string(to_string(attempt->role)), attempt->parent ? std::to_string(attempt->parent->value) : "-",
-               one_line(attempt->hypothesis, 60)});
+               cut_line(attempt->hypothesis, 60)});
   }
   for (const std::string& line : table.lines()) {
     console.line(line);
