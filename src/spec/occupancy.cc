@@ -37,7 +37,8 @@ int resident_blocks_per_sm(const KernelUse& use, int threads, std::int64_t dynam
     blocks = std::min(blocks, warps_that_fit / warps);
   }
 
-  if (use.barriers > 0) {
+  const bool counts_barriers = facts.max_cluster > 1;  // Hopper and newer, which brought clusters too
+  if (use.barriers > 0 && counts_barriers) {
     const std::int64_t barriers = facts.max_blocks_per_sm * (facts.max_threads_per_sm >= kBigSmThreads ? 2 : 1);
     blocks = std::min(blocks, barriers / use.barriers);
   }
