@@ -48,7 +48,7 @@ struct Block {
   std::vector<Mask> predicates;
   std::vector<std::byte> local;
   std::vector<std::uint8_t> local_written;
-  std::uint64_t progress = 0;  // grows whenever something happens that others may wait for
+  std::uint64_t progress = 0;  // stores, exits and barriers: turns without any look like waiting for others
 };
 
 struct LaunchShape {

@@ -20,7 +20,8 @@ std::uint64_t Launch::draw() {  // splitmix64
 namespace {
 
 constexpr std::size_t kWindow = 4;          // blocks that share the processor while nobody waits for more
-constexpr std::uint64_t kQuantum = 20'000;  // instructions before a warp is made to pause
+constexpr std::uint64_t kQuantum = 10'000;  // instructions before a warp is made to pause
+constexpr std::size_t kResidentBytes = std::size_t{1} << 29;  // storage of blocks that run side by side
 
 std::uint64_t special_value(const Block& block, const Warp& warp, Special what, int lane) {
   const LaunchShape& s = block.launch->shape;
@@ -198,6 +199,11 @@ void start_block(Block& block, std::uint64_t linear) {
   }
 }
 
+std::size_t storage_bytes(const Block& block) {
+  return block.registers.size() + 2 * block.local.size() + 2 * block.shared.size() +
+         block.shared_history.size() * sizeof(WordHistory);
+}
+
 void check_budget(Launch& launch, Warp& warp) {
   if (launch.counters.lane_instructions < launch.step_budget) return;
   const Mask live = ~warp.exited;
@@ -261,7 +267,7 @@ void run_grid(Launch& launch) {
   std::uint64_t next = 0;
   std::vector<std::unique_ptr<Block>> resident, idle;
   std::size_t window = launch.shape.cooperative ? static_cast<std::size_t>(total) : kWindow;
-  std::uint64_t turns_without_exit = 0;
+  std::size_t idle_turns = 0;
   while (next < total || !resident.empty()) {
     while (next < total && resident.size() < window) {
       std::unique_ptr<Block> block = idle.empty() ? make_block(launch) : std::move(idle.back());
@@ -271,14 +277,16 @@ void run_grid(Launch& launch) {
     }
     const auto pick = static_cast<std::size_t>(launch.draw() % resident.size());
     Block& block = *resident[pick];
+    const std::uint64_t before = block.progress;
     if (!run_block(block)) deadlock(block);
+    idle_turns = block.progress == before ? idle_turns + 1 : 0;
     if (block.warps_done == block.warps.size()) {
       idle.push_back(std::move(resident[pick]));
       resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(pick));
-      turns_without_exit = 0;
-    } else if (++turns_without_exit > 64 * resident.size() && window < launch.resident_limit) {
-      ++window;  // perhaps a block waits for a later one that would be resident as well
-      turns_without_exit = 0;
+    } else if (idle_turns > 4 * resident.size() && window < launch.resident_limit &&
+               window * storage_bytes(block) < kResidentBytes) {
+      window *= 2;  // perhaps they wait for a later block, which would be resident as well
+      idle_turns = 0;
     }
   }
 }

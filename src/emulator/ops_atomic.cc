@@ -114,7 +114,6 @@ void atomic(Warp& w, const Inst& i, Mask lanes) {
     }
   }
   w.launch->counters.atomics += static_cast<std::uint64_t>(std::popcount(lanes));
-  ++w.block->progress;
 }
 
 struct Wide {
@@ -136,7 +135,6 @@ void atomic128(Warp& w, const Inst& i, Mask lanes) {
       std::memcpy(place, &w.reg<Wide>(list[5])[l], 16);
     if (list[3] != kNoSlot) w.reg<Wide>(list[3])[l] = old;
   }
-  ++w.block->progress;
 }
 
 bool allowed(Operation op, Type type) {
@@ -198,9 +196,7 @@ bool bind_update(Binder& b, bool returns) {
   return true;
 }
 
-void fence(Warp& w, const Inst&, Mask) {
-  ++w.block->progress;
-}
+void fence(Warp&, const Inst&, Mask) {}
 
 }  // namespace
 

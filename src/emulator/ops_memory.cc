@@ -56,38 +56,95 @@ void load_element(Warp& w, Slot slot, std::uint32_t form, int bytes, std::byte* 
   }
 }
 
+// All lanes of a global access inside the region of the last one, aligned, and (for loads) with values: no
+// lane needs a look of its own. `to` gets the host places.
+bool resolve_together(Warp& w, const std::uint64_t* at, Mask lanes, std::uint32_t bytes, bool is_store,
+                      std::byte** to) {
+  const Region* region = w.last_region;
+  if (lanes != kAllLanes || region == nullptr || (is_store ? region->read_only : region->written != nullptr))
+    return false;
+  std::uint64_t low = at[0], high = at[0], bits = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    low = std::min(low, at[l]);
+    high = std::max(high, at[l]);
+    bits |= at[l];
+  }
+  if ((bits & (bytes - 1)) != 0 || low < region->base || high - region->base >= region->bytes ||
+      region->bytes - (high - region->base) < bytes)
+    return false;
+  for (int l = 0; l < kLanes; ++l) to[l] = region->data + (at[l] - region->base);
+  if (is_store && region->written != nullptr)
+    for (int l = 0; l < kLanes; ++l) std::memset(region->written + (at[l] - region->base), 1, bytes);
+  return true;
+}
+
+void addresses(const Warp& w, const Inst& i, Mask lanes, std::uint64_t* at) {
+  if ((i.mode & 0x80) != 0) {
+    each_lane(lanes, [&](int l) { at[l] = w.reg<std::uint32_t>(i.a)[l] + static_cast<std::uint64_t>(i.imm); });
+  } else {
+    const std::uint64_t* a = w.reg<std::uint64_t>(i.a);
+    const auto offset = static_cast<std::uint64_t>(i.imm);
+    each_lane(lanes, [=](int l) { at[l] = a[l] + offset; });
+  }
+}
+
 void load(Warp& w, const Inst& i, Mask lanes) {
   const auto space = static_cast<Space>(i.mode & 0x7f);
   const std::uint32_t bytes = i.width * i.extras;
   std::byte* from[kLanes];
   std::uint64_t at[kLanes];
-  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
-    const int l = std::countr_zero(rest);
-    at[l] = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l);
-    from[l] = resolve(w, i, l, at[l], bytes, space, Access::kRead);
-  }
+  addresses(w, i, lanes, at);
+  if (space > Space::kGlobal || !resolve_together(w, at, lanes, bytes, false, from))
+    for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+      const int l = std::countr_zero(rest);
+      from[l] = resolve(w, i, l, at[l], bytes, space, Access::kRead);
+    }
   count_traffic(w, space, at, lanes, bytes, false);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   for (std::uint32_t k = 0; k < i.extras; ++k)
     load_element(w, list[2 * k], list[2 * k + 1], i.width, from, std::size_t{k} * i.width, lanes);
 }
 
+template <class T>
+void gather(Warp& w, Slot slot, std::uint32_t reg_bytes, std::byte* const* to, std::size_t offset, Mask lanes) {
+  const std::uint8_t* from = w.regs + slot;
+  each_lane(lanes,
+            [=](int l) { std::memcpy(to[l] + offset, from + static_cast<std::size_t>(l) * reg_bytes, sizeof(T)); });
+}
+
 void store(Warp& w, const Inst& i, Mask lanes) {
   const auto space = static_cast<Space>(i.mode & 0x7f);
   const std::uint32_t bytes = i.width * i.extras;
-  const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
+  std::byte* to[kLanes];
   std::uint64_t at[kLanes];
-  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
-    const int l = std::countr_zero(rest);
-    at[l] = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l);
-    std::byte* to = resolve(w, i, l, at[l], bytes, space, Access::kWrite);
-    for (std::uint32_t k = 0; k < i.extras; ++k) {
-      const std::uint32_t reg_bytes = list[2 * k + 1] & 0xff;
-      std::memcpy(to + std::size_t{k} * i.width, w.regs + list[2 * k] + static_cast<std::size_t>(l) * reg_bytes,
-                  i.width);
+  addresses(w, i, lanes, at);
+  if (space > Space::kGlobal || !resolve_together(w, at, lanes, bytes, true, to))
+    for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+      const int l = std::countr_zero(rest);
+      to[l] = resolve(w, i, l, at[l], bytes, space, Access::kWrite);
+    }
+  count_traffic(w, space, at, lanes, bytes, true);
+  const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
+  for (std::uint32_t k = 0; k < i.extras; ++k) {
+    const std::uint32_t reg_bytes = list[2 * k + 1] & 0xff;
+    const std::size_t offset = std::size_t{k} * i.width;
+    switch (i.width) {
+      case 1:
+        gather<std::uint8_t>(w, list[2 * k], reg_bytes, to, offset, lanes);
+        break;
+      case 2:
+        gather<std::uint16_t>(w, list[2 * k], reg_bytes, to, offset, lanes);
+        break;
+      case 4:
+        gather<std::uint32_t>(w, list[2 * k], reg_bytes, to, offset, lanes);
+        break;
+      case 8:
+        gather<std::uint64_t>(w, list[2 * k], reg_bytes, to, offset, lanes);
+        break;
+      default:
+        gather<Wide>(w, list[2 * k], reg_bytes, to, offset, lanes);
     }
   }
-  count_traffic(w, space, at, lanes, bytes, true);
   ++w.block->progress;
 }
 
