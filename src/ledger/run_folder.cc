@@ -57,7 +57,12 @@ Map<std::string> files_of(const Attempt& attempt, const Ledger& ledger) {
     } else if (name == "ptx") {
       files.try_emplace("kernel.ptx", text);  // the first: of the first timed case
     } else if (name == "log") {
-      files.try_emplace("build.log", text);
+      // The first, of the first timed case; for a failed compilation the last, which says why.
+      if (!attempt.verdict.passed && attempt.verdict.gate == Gate::kCompile) {
+        files["build.log"] = text;
+      } else {
+        files.try_emplace("build.log", text);
+      }
     }
   }
   if (!attempt.source.empty()) {

@@ -172,6 +172,16 @@ TEST_F(RunFolderTest, KeepsTheRequestAndTheReplyAsTheyWere) {
   EXPECT_EQ(files.at("candidate.cu"), "// two\n");
 }
 
+TEST_F(RunFolderTest, ShowsTheLogOfTheCompilationThatFailed) {
+  Attempt& broken = attempt(AttemptState::kRejected, "// one\n");
+  broken.verdict.gate = Gate::kCompile;
+  for (const char* log : {"a warning", "the error"}) {
+    ledger_->append({0, {broken.id, 0}, Stage::kBuilt, R"({"blobs":["log"]})", {ledger_->put(bytes_of(log))}});
+  }
+  RunFolder(folder_.path()).project(view());
+  EXPECT_EQ(content_of(folder_.path() / "attempts" / attempt_folder_name(broken) / "build.log"), "the error");
+}
+
 TEST_F(RunFolderTest, WritingAgainChangesNothingAndTouchesNothing) {
   some_run();
   RunFolder(folder_.path()).project(view());
