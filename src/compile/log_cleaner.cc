@@ -78,6 +78,9 @@ std::optional<Diagnostic> parse_header(std::string_view line) {
     return std::nullopt;
   }
   diagnostic.file = line.substr(0, open);
+  if (diagnostic.file == "/" + std::string(kCandidateName) || diagnostic.file == "/prelude.h") {
+    diagnostic.file.erase(0, 1);
+  }
   return split_severity(line.substr(close + 3), diagnostic) ? std::optional(diagnostic) : std::nullopt;
 }
 

@@ -187,8 +187,8 @@ std::expected<Build, BuildFailure> NvrtcCompiler::finish(const Digest& id, Nvrtc
   const bool failed = output.result != NVRTC_SUCCESS;
   std::string log = clean_log(output.log, {facts_.include_folders, output.ptx, failed});
   if (failed) {
-    const bool memory =
-        output.result == NVRTC_ERROR_OUT_OF_MEMORY || output.log.find("out of memory") != std::string::npos;
+    const bool memory = output.result == NVRTC_ERROR_OUT_OF_MEMORY ||
+                        output.log.find("catastrophic error: out of memory") != std::string::npos;
     if (log.empty()) {
       log = "NVRTC failed with result " + std::to_string(output.result) + " and no message\n";
     }

@@ -9,6 +9,10 @@
 namespace kf {
 namespace {
 
+// Absolute, so that no name of the folder that a worker runs in becomes part of PTX or cubin: equal requests give
+// equal bytes.
+const std::string kCandidatePath = std::string("/") + kCandidateName;
+
 constexpr std::array kFlags = {
     std::string_view{"--use_fast_math"},
     std::string_view{"-use_fast_math"},
@@ -87,8 +91,8 @@ std::optional<std::string> refuse_options(const BuildRequest& request) {
 
 NvrtcJob nvrtc_job(const BuildRequest& request, const std::vector<std::string>& include_folders, int nvrtc_major) {
   NvrtcJob job;
-  job.name = kCandidateName;
-  job.source = "#line 1 \"prelude.h\"\n" + request.prelude + "\n#line 1 \"" + kCandidateName + "\"\n" + request.source;
+  job.name = kCandidatePath;
+  job.source = "#line 1 \"/prelude.h\"\n" + request.prelude + "\n#line 1 \"" + kCandidatePath + "\"\n" + request.source;
   job.headers = request.headers;
   for (const auto& [name, text] : stand_in_headers()) {
     job.headers.emplace_back(name, text);

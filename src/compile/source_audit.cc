@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "compile/headers.h"
 #include "compile/source_lexer.h"
@@ -73,6 +74,9 @@ constexpr std::array kPragmas = {
 constexpr std::array kIdentifiers = {"__has_include", "__has_include_next", "__has_embed", "__DATE__", "__TIME__",
                                      "__TIMESTAMP__", "__include_next",     "_Pragma",     "__pragma"};
 
+// Calls whose texts never become part of a diagnostic. (What printf does is the binary audit's to refuse.)
+constexpr std::array kQuiet = {"asm", "__asm__", "__asm", "printf"};
+
 template <class Words>
 bool contains(const Words& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
@@ -107,7 +111,8 @@ class SourceAudit {
   }
 
  private:
-  std::optional<Verdict> plain(const SourceToken& token) const {
+  std::optional<Verdict> plain(const SourceToken& token) {
+    follow_asm(token);
     if (token.kind == Kind::kIdentifier && contains(kIdentifiers, token.text)) {
       return refused(token.at, "forbidden_name", token.text + " is not available to candidates");
     }
@@ -117,7 +122,39 @@ class SourceAudit {
     if (token.raw && raw_with_directive(token.text)) {
       return refused(token.at, "raw_string", "a line of this raw string literal begins with `#`; write it without");
     }
+    if (token.kind == Kind::kString && asm_depth_ == 0 && has_line_break(token)) {
+      return refused(
+          token.at, "string",
+          "a string literal outside of asm() with a line break or a numeric escape: it could forge lines of the "
+          "compiler's log; leave it out");
+    }
     return std::nullopt;
+  }
+
+  // A literal anywhere else may become part of a diagnostic, by a static assertion or an attribute.
+  void follow_asm(const SourceToken& token) {
+    if (token.kind == Kind::kIdentifier && contains(kQuiet, token.text)) {
+      asm_pending_ = true;
+    } else if (token.text == "(" && token.kind == Kind::kPunctuator && (asm_pending_ || asm_depth_ > 0)) {
+      ++asm_depth_;
+      asm_pending_ = false;
+    } else if (token.text == ")" && token.kind == Kind::kPunctuator && asm_depth_ > 0) {
+      --asm_depth_;
+    } else if (asm_pending_ && token.kind != Kind::kNewline && token.kind != Kind::kIdentifier) {
+      asm_pending_ = false;
+    }
+  }
+
+  static bool has_line_break(const SourceToken& token) {
+    if (token.raw) {
+      return token.text.find('\n') != token.text.npos;
+    }
+    for (std::size_t at = token.text.find('\\'); at != token.text.npos; at = token.text.find('\\', at + 2)) {
+      if (at + 1 < token.text.size() && std::string_view("\\\"'t").find(token.text[at + 1]) == std::string_view::npos) {
+        return true;
+      }
+    }
+    return false;
   }
 
   static bool raw_with_directive(std::string_view text) {
@@ -149,7 +186,25 @@ class SourceAudit {
                          " is not available to candidates; allowed are include, define, undef, "
                          "if and its relatives, error, warning, pragma");
     }
-    return rest_of_line(name.text == "error" || name.text == "warning");
+    const int outer_depth = std::exchange(asm_depth_, 0);  // a macro's text stands for itself
+    asm_pending_ = false;
+    auto verdict = name.text == "define" || name.text == "undef" ? macro_name() : std::nullopt;
+    if (!verdict && !ended_line_) {
+      verdict = rest_of_line(name.text == "error" || name.text == "warning");
+    }
+    asm_depth_ = outer_depth;
+    asm_pending_ = false;
+    return verdict;
+  }
+
+  // `asm` must mean asm, or follow_asm() would be wrong; the same of printf.
+  std::optional<Verdict> macro_name() {
+    const SourceToken name = lexer_.next();
+    ended_line_ = name.kind == Kind::kNewline;
+    if (contains(kQuiet, name.text)) {
+      return refused(name.at, "forbidden_name", name.text + " may not be a macro");
+    }
+    return ended_line_ ? std::nullopt : plain(name);
   }
 
   std::optional<Verdict> rest_of_line(bool free_text) {
@@ -204,6 +259,8 @@ class SourceAudit {
   SourceLexer lexer_;
   Headers headers_;
   bool ended_line_ = false;
+  bool asm_pending_ = false;  // behind `asm`, before its parenthesis
+  int asm_depth_ = 0;         // of parentheses inside asm( ... )
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -135,15 +136,21 @@ Ended collect(int from, int requester, Clock::time_point end, std::string& bytes
   }
 }
 
-Fields describe(const Server& server, const Request& request, Ended ended, const ChildExit& exit) {
+// A compiler that cannot allocate says so on stderr and aborts, or it crashes; then what it had resident tells.
+bool ran_out_of_memory(const Server& server, const ChildExit& exit, const std::string& stderr_text) {
+  return stderr_text.find("out of memory") != std::string::npos || stderr_text.find("bad_alloc") != std::string::npos ||
+         static_cast<std::uint64_t>(exit.peak_bytes) > server.address_space_bytes / 2;
+}
+
+Fields describe(const Server& server, const Request& request, Ended ended, const ChildExit& exit,
+                const std::string& stderr_text) {
   if (ended == Ended::kDeadline) {
     return {"timeout", "compiling took longer than " + std::to_string(request.deadline.count()) + " ms"};
   }
   if (ended == Ended::kTooLong) {
     return {"memory", "PTX, cubin and log are larger than " + std::to_string(kMaxAnswerBytes >> 20) + " MiB"};
   }
-  // A compiler that cannot allocate mostly crashes. What it had resident tells that from other crashes.
-  if (static_cast<std::uint64_t>(exit.peak_bytes) > server.address_space_bytes / 2) {
+  if (ran_out_of_memory(server, exit, stderr_text)) {
     return {"memory",
             "compiling needs more than " + std::to_string(server.address_space_bytes >> 20) + " MiB of address space"};
   }
@@ -171,9 +178,9 @@ int mind(const Server& server, int requester) {
   OrError<DescriptorPair> result = make_pipe();
   ChildOptions options;
   options.out = Stream::kNull;
-  options.err = Stream::kNull;
+  const Descriptor errors(::memfd_create("stderr", MFD_CLOEXEC));
   options.working_directory = scratch.path;
-  options.descriptors = {{result ? result->write.get() : -1, kResultDescriptor}};
+  options.descriptors = {{result ? result->write.get() : -1, kResultDescriptor}, {errors.get(), STDERR_FILENO}};
   options.die_with_parent = true;
   options.open_files = 64;
   options.file_size_bytes = 1ULL << 30;
@@ -197,7 +204,10 @@ int mind(const Server& server, int requester) {
   if (ended == Ended::kByItself && exit.ok() && unpack(bytes)) {
     (void)send_message(requester, bytes);
   } else {
-    answer(requester, describe(server, *request, ended, exit));
+    std::string text(4096, '\0');
+    const ssize_t got = ::pread(errors.get(), text.data(), text.size(), 0);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    answer(requester, describe(server, *request, ended, exit, text));
   }
   return 0;
 }

@@ -24,7 +24,7 @@ struct ChildOptions {
   std::vector<std::string> environment;  // "NAME=value": all of it, nothing is inherited
   bool inherit_environment = false;      // ... unless this says so (then `environment` is not read)
   Stream in = Stream::kNull, out = Stream::kInherit, err = Stream::kInherit;
-  std::vector<std::pair<int, int>> descriptors;  // {ours, number in the child (3 and up)}; no other one is inherited
+  std::vector<std::pair<int, int>> descriptors;  // {ours, number in the child}; no other is inherited
   std::string working_directory;                 // empty: ours
   std::optional<std::uint64_t> address_space_bytes, cpu_seconds, file_size_bytes, open_files;
   // The child gets SIGKILL when the *thread* that started it ends (PR_SET_PDEATHSIG): only for threads that live as

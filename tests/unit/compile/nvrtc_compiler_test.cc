@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/nvrtc_compiler.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "os/atomic_file.h"
+#include "os/sandbox.h"
+#include "with_compiler.h"
+
+namespace kf {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kGood =
+    "extern \"C\" __global__ void __launch_bounds__(256) scale(float* x, int n) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] *= FACTOR;\n}\n";
+
+BuildRequest request(const std::string& source, std::vector<std::string> defines = {}) {
+  BuildRequest made;
+  made.source = source;
+  made.arch = "sm_90a";
+  made.defines = std::move(defines);
+  return made;
+}
+
+class Nvrtc : public WithCompiler {};
+
+TEST_F(Nvrtc, BuildsCubinPtxAndReportForHopperAndBlackwell) {
+  for (const char* arch : {"sm_90a", "sm_100a"}) {
+    BuildRequest made = request(kGood, {"FACTOR=3.0f"});
+    made.arch = arch;
+    const auto build = compiler().compile(made, {});
+    ASSERT_TRUE(build) << build.error().log;
+    EXPECT_NE(build->ptx.find(std::string(".target ") + arch), std::string::npos);
+    EXPECT_NE(build->ptx.find(".visible .entry scale("), std::string::npos);
+    EXPECT_GT(build->cubin.size(), 1000U);
+    ASSERT_EQ(build->kernels.size(), 1U);
+    EXPECT_EQ(build->kernels[0].entry, "scale");
+    EXPECT_GT(build->kernels[0].registers, 0);
+    EXPECT_EQ(build->kernels[0].max_threads, 256);
+    EXPECT_EQ(build->facts.entries, std::vector<std::string>{"scale"});
+    EXPECT_EQ(build->toolchain, compiler().version());
+    EXPECT_EQ(build->id, build_id(made, compiler().version()));
+    EXPECT_EQ(build->log, "");
+  }
+}
+
+TEST_F(Nvrtc, BuildsOnlyPtxWhenAskedForAVirtualArchitecture) {
+  const Build build = built("extern \"C\" __global__ void k() {}", "compute_90a");
+  EXPECT_TRUE(build.cubin.empty());
+  EXPECT_FALSE(build.ptx.empty());
+  EXPECT_EQ(build.facts.unreadable, "");
+}
+
+TEST_F(Nvrtc, ReportsSharedMemoryStackAndSpills) {
+  const Build build = built(
+      "extern \"C\" __global__ void __maxnreg__(24) k(float* x, int n) { __shared__ float s[100]; float v[64]; for "
+      "(int i = 0; i < 64; ++i) v[i] = x[i * n];\n"
+      "__syncthreads(); for (int i = 0; i < 64; ++i) s[i] = v[63 - i] * v[i]; x[0] = v[n] + s[n]; }");
+  ASSERT_EQ(build.kernels.size(), 1U);
+  EXPECT_EQ(build.kernels[0].static_shared_bytes, 400);
+  EXPECT_GE(build.kernels[0].stack_bytes, 256);
+  EXPECT_EQ(build.kernels[0].barriers, 1);
+  EXPECT_LE(build.kernels[0].registers, 24);
+}
+
+TEST_F(Nvrtc, GivesErrorsWithTheCandidatesOwnLines) {
+  BuildRequest made = request("// one\nextern \"C\" __global__ void k(int* x) {\n  x[0] = y;\n}\n");
+  made.prelude = "using T = float;\n\n\n\n";
+  const auto build = compiler().compile(made, {});
+  ASSERT_FALSE(build);
+  EXPECT_EQ(build.error().kind, BuildFailure::Kind::kErrors);
+  EXPECT_EQ(build.error().log, "candidate.cu:3:10: error: identifier \"y\" is undefined\n");
+}
+
+TEST_F(Nvrtc, TracesInlinePtxErrorsToTheCandidatesLines) {
+  const auto build = compile(
+      "extern \"C\" __global__ void k(int* x) {\n  int r;\n  asm volatile(\"bogus.u32 %0, 1;\" : \"=r\"(r));\n  x[0] = "
+      "r;\n}\n");
+  ASSERT_FALSE(build);
+  EXPECT_EQ(build.error().log, "candidate.cu:3: error: inline PTX: Not a name of any known instruction: 'bogus'\n");
+}
+
+TEST_F(Nvrtc, UsesInMemoryHeadersAndPreludes) {
+  BuildRequest made = request(
+      "#include \"own.cuh\"\n#include <cstdint>\n#include <cuda_runtime.h>\nextern \"C\" __global__ void k(T* x) { "
+      "x[0] = twice(x[1]) + (T)(uint32_t)3; }\n");
+  made.prelude = "using T = float;";
+  made.headers = {{"own.cuh", "__device__ float twice(float v) { return 2 * v; }"}};
+  const auto build = compiler().compile(made, {});
+  EXPECT_TRUE(build) << build.error().log;
+}
+
+TEST_F(Nvrtc, RefusesSourcesThatTheAuditRefuses) {
+  const auto build = compile("#include \"/etc/passwd\"\n");
+  ASSERT_FALSE(build);
+  EXPECT_EQ(build.error().kind, BuildFailure::Kind::kPolicy);
+  EXPECT_TRUE(build.error().log.starts_with("candidate.cu:1:10: ")) << build.error().log;
+}
+
+TEST_F(Nvrtc, RefusesFlagsThatTouchFiles) {
+  BuildRequest made = request("int x;");
+  made.flags = {"--pre-include=/etc/passwd"};
+  const auto build = compiler().compile(made, {});
+  ASSERT_FALSE(build);
+  EXPECT_EQ(build.error().kind, BuildFailure::Kind::kPolicy);
+}
+
+TEST_F(Nvrtc, NeverLetsAHostFileReachALog) {
+  const std::string secret = testing::TempDir() + "kf_secret_" + std::to_string(::getpid()) + ".txt";
+  std::ofstream(secret) << "SECRETWORD other\n";
+  const std::string q = "\"" + secret + "\"";
+  for (const std::string& source : {
+           "#include " + q,
+           "#include <" + secret + ">",
+           "#inc\\\nlude " + q,
+           "%:include " + q,
+           "#define F " + q + "\n#include F",
+           "#include_next " + q,
+           "// x \\ \n#include " + q,
+           "\v#include " + q,
+           "// x\r#include " + q,
+           "?\?=include " + q,
+           "#embed " + q,
+           "#import " + q,
+           "import " + q + ";",
+           "#line 1 " + q + "\nint x = y;",
+           "#include \"cuda/../../../../.." + secret + "\"",
+           "#include \"../../../../../.." + secret + "\"",
+           "#if __has_include(" + q + ")\n#error yes\n#endif",
+           "/**/#/**/include/**/" + q,
+           "const char* s = R\"(\")\";\n#include " + q,
+           "#pragma include " + q,
+           "#pragma message(" + q + ")",
+           "extern \"C\" __global__ void k(int* x) { asm volatile(\".include \\\"" + secret + "\\\"\"); }",
+           "extern \"C\" __global__ void k(int* x) { asm volatile(\".inc\" \"lude \\\"" + secret + "\\\"\"); }",
+           "#define A(x, y) x##y\n#if A(__has_, include)(" + q + ")\nint yes = secret;\n#endif\nint no = other;",
+       }) {
+    const auto build = compile(source);
+    EXPECT_FALSE(build) << source;
+    if (!build) {
+      EXPECT_EQ(build.error().log.find("SECRETWORD"), std::string::npos) << source << "\n" << build.error().log;
+      EXPECT_EQ(build.error().log.find("yes"), std::string::npos) << source << "\n" << build.error().log;
+    }
+  }
+  std::filesystem::remove(secret);
+}
+
+TEST_F(Nvrtc, SandboxHidesHostFilesFromTheCompilerItself) {
+  if (landlock_abi() == 0) {
+    GTEST_SKIP() << sandbox_status();
+  }
+  // Around the source audit, straight to the compile process: what if a new trick got past the lexer?
+  const std::string secret = testing::TempDir() + "kf_sandboxed_" + std::to_string(::getpid()) + ".txt";
+  std::ofstream(secret) << "SECRETWORD other\n";
+  auto zygote = Zygote::start({compiler().facts().library, compiler().facts().include_folders, "/tmp", 4ULL << 30, true,
+                               test_zygote_command()});
+  ASSERT_TRUE(zygote) << to_string(zygote.error());
+  const auto output =
+      (*zygote)->compile({"#include \"" + secret + "\"\n", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {});
+  ASSERT_TRUE(output);
+  EXPECT_NE(output->result, 0);
+  EXPECT_EQ(output->log.find("SECRETWORD"), std::string::npos) << output->log;
+  std::filesystem::remove(secret);
+}
+
+TEST_F(Nvrtc, KeepsAuthorsTextsOutOfLogs) {
+  const auto build = compile(
+      "#warning MARKASBEST\nstatic_assert(1 == 2, \"MARKASBEST\");\n[[deprecated(\"MARKASBEST\")]] __device__ int "
+      "f();\n"
+      "__device__ int g() { return f(); }\n#error MARKASBEST\n");
+  ASSERT_FALSE(build);
+  EXPECT_EQ(build.error().log.find("MARKASBEST"), std::string::npos) << build.error().log;
+  EXPECT_NE(build.error().log.find("static assertion failed"), std::string::npos) << build.error().log;
+}
+
+TEST_F(Nvrtc, KeepsPathsOfThisMachineOutOfPtxAndLogs) {
+  const Build build = built(
+      "#include <cuda_bf16.h>\nextern \"C\" __global__ void k(__nv_bfloat16* x) { x[0] = __float2bfloat16(1.f) + x[1]; "
+      "}\n");
+  EXPECT_EQ(build.ptx.find("\"/"), std::string::npos);
+  EXPECT_NE(build.ptx.find("\"candidate.cu\""), std::string::npos);
+}
+
+TEST_F(Nvrtc, SecondBuildComesFromTheCache) {
+  const BuildRequest made = request(kGood, {"FACTOR=17.0f"});
+  const auto first = compiler().compile(made, {});
+  const auto second = compiler().compile(made, {});
+  ASSERT_TRUE(first && second);
+  EXPECT_FALSE(first->from_cache);
+  EXPECT_TRUE(second->from_cache);
+  EXPECT_EQ(first->cubin, second->cubin);
+  EXPECT_EQ(first->kernels, second->kernels);
+}
+
+TEST_F(Nvrtc, SharesAFolderOfBuildsAndSurvivesItsDamage) {
+  const std::string folder = testing::TempDir() + "kf_builds_" + std::to_string(::getpid());
+  NvrtcSettings settings;
+  settings.cache_folder = folder;
+  const BuildRequest made = request(kGood, {"FACTOR=5.0f"});
+  const auto with_fresh_compiler = [&] { return open_test_compiler(settings).value()->compile(made, {}); };
+  const auto first = with_fresh_compiler();
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->from_cache);
+  const auto second = with_fresh_compiler();
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->from_cache);
+  EXPECT_EQ(first->cubin, second->cubin);
+  EXPECT_EQ(first->kernels, second->kernels);
+  EXPECT_EQ(first->facts.entries, second->facts.entries);
+  ASSERT_TRUE(write_file_atomically(FolderCache(folder).path_of(first->id), "rubbish"));
+  const auto third = with_fresh_compiler();
+  ASSERT_TRUE(third);
+  EXPECT_FALSE(third->from_cache);
+  EXPECT_EQ(first->cubin, third->cubin);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(Nvrtc, CompilesSideBySide) {
+  std::atomic<int> right = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&right, i] {
+      const auto build = compiler().compile(request(kGood, {"FACTOR=" + std::to_string(100 + i) + ".0f"}), {});
+      right += build && build->kernels.size() == 1;
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(right, 6);
+}
+
+constexpr const char* kBomb =
+    "template <int N> struct A { static __device__ float f(float x) { return A<N - 1>::f(x + 1) * A<N - 1>::f(x * 2); "
+    "} };\n"
+    "template <> struct A<0> { static __device__ float f(float x) { return x * x; } };\n"
+    "extern \"C\" __global__ void k(float* y) { y[0] = A<26>::f(y[1]); }\n";
+
+TEST_F(Nvrtc, EndsACompileBombAtTheDeadline) {
+  NvrtcSettings settings;
+  settings.deadline = 700ms;
+  const auto compiler = open_test_compiler(settings);
+  ASSERT_TRUE(compiler);
+  const auto build = (*compiler)->compile(request(kBomb), {});
+  ASSERT_FALSE(build);
+  EXPECT_EQ(build.error().kind, BuildFailure::Kind::kTimeout);
+  EXPECT_EQ(build.error().log, "compiling took longer than 700 ms");
+  EXPECT_TRUE((*compiler)->compile(request(kGood, {"FACTOR=2.0f"}), {}));  // the next one is unharmed
+}
+
+TEST_F(Nvrtc, StopsWhenAsked) {
+  std::stop_source stop;
+  std::jthread asker([&] { stop.request_stop(); });
+  const auto build = compiler().compile(request(kBomb), stop.get_token());
+  ASSERT_FALSE(build);
+  EXPECT_EQ(build.error().log, "stopped before it was done");
+}
+
+#ifndef KF_SANITIZED
+TEST_F(Nvrtc, EndsMemoryBombsAtTheLimit) {
+  NvrtcSettings settings;
+  settings.address_space_bytes = 300ULL << 20;
+  const auto compiler = open_test_compiler(settings);
+  ASSERT_TRUE(compiler);
+  for (const char* bomb :
+       {"__device__ int a[1 << 28] = {1};\nextern \"C\" __global__ void k(int* y) { y[0] = a[y[1]]; }\n",
+        "#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(x))))\nextern \"C\" __global__ void k(int* y) { B(B(y[0] = "
+        "y[1] * 3;)) }\n"}) {
+    const auto build = (*compiler)->compile(request(bomb), {});
+    ASSERT_FALSE(build);
+    EXPECT_EQ(build.error().kind, BuildFailure::Kind::kMemory)
+        << to_string(build.error().kind) << " " << build.error().log;
+    EXPECT_FALSE(build.error().log.empty());
+  }
+  EXPECT_TRUE((*compiler)->compile(request(kGood, {"FACTOR=2.0f"}), {}));
+}
+#endif
+
+// The newest process whose parent is `parent`; 0: none.
+pid_t child_of(pid_t parent) {
+  pid_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") == name.npos) {
+      std::ifstream stat(entry.path() / "stat");
+      std::string text((std::istreambuf_iterator<char>(stat)), {});
+      const std::size_t close = text.rfind(')');
+      int its_parent = 0;
+      char state = 0;
+      if (close != text.npos && std::sscanf(text.c_str() + close + 1, " %c %d", &state, &its_parent) == 2 &&
+          its_parent == parent && state != 'Z') {
+        found = std::max(found, static_cast<pid_t>(std::atoi(name.c_str())));
+      }
+    }
+  }
+  return found;
+}
+
+class Crashes : public Nvrtc {
+ protected:
+  void SetUp() override {
+    Nvrtc::SetUp();
+    auto zygote = Zygote::start({compiler().facts().library, compiler().facts().include_folders, "/tmp", 4ULL << 30,
+                                 true, test_zygote_command()});
+    ASSERT_TRUE(zygote);
+    zygote_ = std::move(*zygote);
+  }
+  // Compiles the bomb, and kills the process that `choose` finds once it is there.
+  std::expected<NvrtcOutput, CompileAccident> compile_and_kill(const std::function<pid_t()>& choose) {
+    std::jthread killer([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        if (const pid_t victim = choose(); victim > 0) {
+          ::kill(victim, SIGKILL);
+          return;
+        }
+        std::this_thread::yield();
+      }
+    });
+    return zygote_->compile({kBomb, "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {});
+  }
+  std::unique_ptr<Zygote> zygote_;
+};
+
+TEST_F(Crashes, OfTheWorkerIsTheCandidatesAndHarmsNoOne) {
+  const auto output = compile_and_kill([this] {
+    const pid_t minder = child_of(zygote_->pid());
+    return minder > 0 ? child_of(minder) : 0;
+  });
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().kind, BuildFailure::Kind::kCrash);
+  EXPECT_FALSE(output.error().lost);
+  EXPECT_EQ(output.error().detail, "the compiler ended with signal 9 (Killed)");
+  EXPECT_TRUE(zygote_->compile(
+      {"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {}));
+}
+
+TEST_F(Crashes, OfTheMinderIsNobodysAndHarmsNoOne) {
+  const auto output = compile_and_kill([this] { return child_of(zygote_->pid()); });
+  ASSERT_FALSE(output);
+  EXPECT_TRUE(output.error().lost);
+  EXPECT_TRUE(zygote_->compile(
+      {"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {}));
+}
+
+TEST_F(Crashes, OfTheZygoteEndEveryProcessBelowIt) {
+  pid_t minder = 0, worker = 0;
+  const auto output = compile_and_kill([&]() -> pid_t {
+    minder = child_of(zygote_->pid());
+    worker = minder > 0 ? child_of(minder) : 0;
+    return worker > 0 ? zygote_->pid() : 0;
+  });
+  ASSERT_FALSE(output);
+  EXPECT_TRUE(output.error().lost);
+  for (int i = 0; i < 2000 && (::kill(worker, 0) == 0 || ::kill(minder, 0) == 0); ++i) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_NE(::kill(worker, 0), 0);
+  EXPECT_NE(::kill(minder, 0), 0);
+}
+
+TEST_F(Nvrtc, StartsANewCompileProcessWhenTheOldOneVanished) {
+  const auto compiler = open_test_compiler();
+  ASSERT_TRUE(compiler);
+  ASSERT_TRUE((*compiler)->compile(request(kGood, {"FACTOR=31.0f"}), {}));
+  const pid_t zygote = child_of(::getpid());
+  ::kill(zygote, SIGKILL);
+  const auto build = (*compiler)->compile(request(kGood, {"FACTOR=32.0f"}), {});
+  EXPECT_TRUE(build) << build.error().log;
+}
+
+TEST_F(Nvrtc, LeavesNoScratchFoldersBehind) {
+  const std::string scratch = testing::TempDir() + "kf_scratch_" + std::to_string(::getpid());
+  std::filesystem::create_directories(scratch);
+  NvrtcSettings settings;
+  settings.scratch_folder = scratch;
+  settings.deadline = 300ms;
+  {
+    const auto compiler = open_test_compiler(settings);
+    ASSERT_TRUE(compiler);
+    (void)(*compiler)->compile(request(kBomb), {});
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(scratch));
+  std::filesystem::remove_all(scratch);
+}
+
+TEST(NvrtcSearch, SaysWhereItLooked) {
+  NvrtcSettings settings;
+  settings.toolkit.ask_loader = false;
+  settings.toolkit.prefixes = {"/no/such/prefix"};
+  settings.toolkit.environment = [](const char*) { return std::nullopt; };
+  const auto compiler = open_test_compiler(settings);
+  ASSERT_FALSE(compiler);
+  EXPECT_NE(compiler.error().what.find("/no/such/prefix"), std::string::npos);
+}
+
+TEST(NvrtcStart, SaysWhatIsWrongWithTheCompileProcess) {
+  const auto zygote = Zygote::start({"/no/such/libnvrtc.so", {}, "/tmp", 1ULL << 32, true, test_zygote_command()});
+  ASSERT_FALSE(zygote);
+  EXPECT_NE(zygote.error().what.find("/no/such/libnvrtc.so"), std::string::npos);
+  const auto missing = Zygote::start({"/no/such/libnvrtc.so", {}, "/tmp", 1ULL << 32, true, {"/no/such/program"}});
+  ASSERT_FALSE(missing);
+}
+
+TEST_F(Nvrtc, CanForkItsCompileProcessFromAProgramWithOneThread) {
+  auto zygote =
+      Zygote::start({compiler().facts().library, compiler().facts().include_folders, "/tmp", 4ULL << 30, true, {}});
+  ASSERT_TRUE(zygote) << to_string(zygote.error());
+  EXPECT_TRUE((*zygote)->compile(
+      {"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {}));
+}
+
+}  // namespace
+}  // namespace kf
