@@ -2,6 +2,7 @@
 #include "cuda/facts.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "cuda/nvml.h"
 
@@ -41,8 +42,11 @@ std::string arch_text(int major, int minor) {
 std::string driver_text(int cuda_version) {
   const std::string cuda =
       "CUDA " + std::to_string(cuda_version / 1000) + "." + std::to_string(cuda_version % 1000 / 10);
-  const auto nvml = open_nvml();
-  const std::string version = nvml ? nvml->driver_version() : "";
+  std::string version;
+  if (std::ifstream file("/sys/module/nvidia/version"); !std::getline(file, version)) {
+    const auto nvml = open_nvml();  // slower, and not always there
+    version = nvml ? nvml->driver_version() : "";
+  }
   return version.empty() ? cuda : version + " (" + cuda + ")";
 }
 
@@ -90,9 +94,13 @@ std::map<int, int> cluster_slots(const Gpu& gpu, const DeviceFacts& facts) {
   if (facts.max_cluster < 2) {
     return slots;
   }
-  const Module module = load_module(gpu, kProbe);
+  CUmodule loaded = nullptr;
+  if (gpu->cuModuleLoadDataEx(&loaded, kProbe, 0, nullptr, nullptr) != CUDA_SUCCESS) {
+    return slots;  // a driver without its PTX compiler: unknown is better than no device
+  }
+  const Module module(gpu, loaded);
   CUfunction function = nullptr;
-  gpu.check(gpu->cuModuleGetFunction(&function, module.get(), "kf_probe"), "cuModuleGetFunction");
+  gpu.check(gpu->cuModuleGetFunction(&function, loaded, "kf_probe"), "cuModuleGetFunction");
   gpu->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
   gpu->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                           static_cast<int>(facts.shared_per_block));

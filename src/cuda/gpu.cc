@@ -25,6 +25,7 @@ DeviceFault::Kind fault_kind(CUresult result, Stage stage) {
       return Kind::kTimeout;
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
     case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_INVALID_SOURCE:
     case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
       return Kind::kUnsupported;

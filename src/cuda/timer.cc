@@ -186,7 +186,7 @@ void Timer::note_slot(int slot, const PreparedPlan& plan) {
   }
 }
 
-void Timer::queue_group(std::vector<TimedSlot>& slots, Group& group, CacheState state) {
+void Timer::queue_group(std::vector<TimedSlot>& slots, Group& group, CacheState state, CUevent start, CUevent stop) {
   const CUstream stream = gpu_.stream();
   const auto& range = group.slots;
   if (state == CacheState::kCold) {
@@ -199,10 +199,7 @@ void Timer::queue_group(std::vector<TimedSlot>& slots, Group& group, CacheState 
       note("kf_flush", kernels_.sweep_blocks());
     }
   }
-  const std::size_t pair = events_.size();
-  events_.push_back(make_event(gpu_, true));
-  events_.push_back(make_event(gpu_, true));
-  gpu_.check(gpu_->cuEventRecord(events_[pair].get(), stream), "cuEventRecord");
+  gpu_.check(gpu_->cuEventRecord(start, stream), "cuEventRecord");
   if (group.graph) {
     gpu_.check(gpu_->cuGraphLaunch(group.graph.get(), stream), "cuGraphLaunch", Stage::kLaunch);
   }
@@ -210,7 +207,7 @@ void Timer::queue_group(std::vector<TimedSlot>& slots, Group& group, CacheState 
     streams_.enqueue(slots[static_cast<std::size_t>(i)].plan, stream);
     note_slot(i, slots[static_cast<std::size_t>(i)].plan);
   }
-  gpu_.check(gpu_->cuEventRecord(events_[pair + 1].get(), stream), "cuEventRecord");
+  gpu_.check(gpu_->cuEventRecord(stop, stream), "cuEventRecord");
 }
 
 void Timer::run_segment(std::vector<TimedSlot>& slots, std::span<Group> groups, CacheState state,
@@ -218,7 +215,9 @@ void Timer::run_segment(std::vector<TimedSlot>& slots, std::span<Group> groups, 
   auto& control = *static_cast<Control*>(control_.get());
   control = {};
   gpu_->cuCtxResetPersistingL2Cache();  // before the gate: it may wait for the device
-  events_.clear();
+  while (events_.size() < 2 * groups.size()) {
+    events_.push_back(make_event(gpu_, true));
+  }
   int launches = 0;
   const auto device_address = [&](const void* member) {
     return control_device_ +
@@ -231,9 +230,9 @@ void Timer::run_segment(std::vector<TimedSlot>& slots, std::span<Group> groups, 
     note("kf_gate", 1);
     kernels_.read_clock(gpu_.stream(), device_address(control.clock[0]));
     note("kf_clock", kernels_.clock_blocks());
-    for (Group& group : groups) {
-      queue_group(slots, group, state);
-      launches += group.slots.count;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      queue_group(slots, groups[i], state, events_[2 * i].get(), events_[2 * i + 1].get());
+      launches += groups[i].slots.count;
     }
     kernels_.read_clock(gpu_.stream(), device_address(control.clock[1]));
     note("kf_clock", kernels_.clock_blocks());

@@ -50,7 +50,7 @@ class Timer {
   struct Group;
   std::vector<Group> make_groups(std::vector<TimedSlot>& slots, CacheState state, ClockMethod method);
   GraphExec capture(std::span<TimedSlot> slots);
-  void queue_group(std::vector<TimedSlot>& slots, Group& group, CacheState state);
+  void queue_group(std::vector<TimedSlot>& slots, Group& group, CacheState state, CUevent start, CUevent stop);
   // Queues groups behind one closed gate, opens it and waits.
   void run_segment(std::vector<TimedSlot>& slots, std::span<Group> groups, CacheState state,
                    std::chrono::milliseconds launch_deadline);

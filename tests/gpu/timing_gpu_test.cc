@@ -167,6 +167,28 @@ TEST_F(Timing, AKernelWithALargeFrameDoesNotBlockTheGate) {
   EXPECT_GT(time({std::vector<Slot>(3, slot(plan, {out})), CacheState::kCold, ClockMethod::kEvents})[0].nanoseconds, 0);
 }
 
+// Whatever a first launch needs (code, local memory, room for a cooperative grid) has to be there before the gate
+// closes.
+TEST_F(Timing, EveryKindOfLaunchMayBeTheFirstBehindTheGate) {
+  const BufferHandle counter = buffer(4);
+  const BufferHandle out = buffer(4 * 1024);
+  ASSERT_TRUE(device().zero(counter));
+  Launch meet =
+      launch("meet", static_cast<std::uint32_t>(device().facts().sm_count), 32, {tensor_arg(0), tensor_arg(1)});
+  meet.flags.cooperative = true;
+  Launch cluster = launch("cluster_ranks", 32, 128, {tensor_arg(1)});
+  cluster.cluster = {16, 1, 1};
+  cluster.flags.non_portable_cluster = true;
+  Launch shared = launch("big_shared", 2, 256, {tensor_arg(1), int_arg(50'000)});
+  shared.shared_bytes = 200'000;
+  for (const Launch& first : {meet, cluster, shared}) {
+    module = load(kTestKernels);
+    const ResolvedPlan plan = chain({first});
+    EXPECT_GT(time({{slot(plan, {counter, out})}, CacheState::kCold, ClockMethod::kEvents})[0].nanoseconds, 0)
+        << first.entry;
+  }
+}
+
 TEST_F(Timing, RefusesClocksThatItDoesNotHave) {
   const auto samples = device().time({{}, CacheState::kCold, ClockMethod::kEstimate});
   ASSERT_FALSE(samples);
