@@ -41,7 +41,7 @@ struct ModelTimeouts {
 };
 
 struct RetrySettings {
-  int max_retries = 6;  // after the first try; the self-repair of a 400 is not counted
+  int max_retries = 6;  // after the first try; the self-repair of a 400 is not counted; after a time-out at most 2
   std::chrono::milliseconds first_delay{500}, longest_delay{8'000};  // doubling, when the server names no time
   std::chrono::milliseconds visible_pause{300'000};  // a longer wait is told through ModelHooks::notice first
   std::chrono::milliseconds give_up{3'600'000};      // a server that asks for more ends the call with kRateLimit
@@ -89,8 +89,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 Environment process_environment();
 
 // What the models of one run share: connections, and one limiter an endpoint, so that a 429 seen by one
-// agent slows all. Must outlive the models made from it only in the sense of shared ownership: models keep
-// what they need.
+// agent slows all. Models keep what they need of it, so it may go before them.
 class Endpoints {
  public:
   Endpoints();

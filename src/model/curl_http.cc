@@ -272,8 +272,9 @@ std::optional<HttpFault> CurlHttp::wait(const CurlLibrary& curl, CURLM* multi, C
   auto enough_since = start;
   bool enough = false;
   transfer.touch();
-  const auto in_seconds = [](Milliseconds time) {
-    return std::to_string(static_cast<double>(time.count()) / 1000.0).substr(0, 6) + " s";
+  const auto in_words = [](Milliseconds time) {
+    const std::int64_t count = time.count();
+    return count % 1'000 == 0 ? std::to_string(count / 1'000) + " s" : std::to_string(count) + " ms";
   };
   const auto fault = [&](HttpFault::Kind kind, std::string message) {
     curl_off_t connected = 0;  // microseconds; 0: never
@@ -306,11 +307,11 @@ std::optional<HttpFault> CurlHttp::wait(const CurlLibrary& curl, CURLM* multi, C
     }
     if (now - start >= transfer.request.timeouts.total) {
       return fault(HttpFault::Kind::kTimeout,
-                   "not finished after " + in_seconds(transfer.request.timeouts.total) + " (total timeout)");
+                   "not finished after " + in_words(transfer.request.timeouts.total) + " (total timeout)");
     }
     if (now - transfer.last_activity >= transfer.request.timeouts.idle) {
       return fault(HttpFault::Kind::kTimeout,
-                   "not a byte for " + in_seconds(transfer.request.timeouts.idle) + " (idle timeout)");
+                   "not a byte for " + in_words(transfer.request.timeouts.idle) + " (idle timeout)");
     }
     auto left =
         std::min(start + transfer.request.timeouts.total, transfer.last_activity + transfer.request.timeouts.idle) -

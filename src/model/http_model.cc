@@ -112,8 +112,12 @@ std::expected<Reply, ModelError> HttpModel::ask(const ModelCall& call, std::stop
     if (repaired(*failure, used)) {
       continue;
     }
+    // A server that is silent for the whole idle time is not asked as often as one that answers.
+    constexpr int kMostTimeouts = 2;
+    const int most = failure->kind == Kind::kTimeout ? std::min(kMostTimeouts, parts_.config.retry.max_retries)
+                                                     : parts_.config.retry.max_retries;
     std::optional<ModelError> end;
-    if (!failure->retry || retry >= parts_.config.retry.max_retries) {
+    if (!failure->retry || retry >= most) {
       const std::string after = tries > 1 ? " (" + std::to_string(tries) + " tries)" : "";
       end = error(failure->kind, failure->message + after, failure->run_can_go_on);
     } else {

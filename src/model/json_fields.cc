@@ -58,6 +58,24 @@ std::string with_whole_surrogates(std::string_view text) {
   return result;
 }
 
+// Copying and writing a value recurse: a hostile server must not choose how deep.
+bool is_too_deep(std::string_view text) {
+  constexpr int kDeepest = 200;
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size() && depth <= kDeepest; ++at) {
+    const char c = text[at];
+    if (in_string) {
+      at += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else {
+      in_string = c == '"';
+      depth += (c == '{' || c == '[' ? 1 : 0) - (c == '}' || c == ']' ? 1 : 0);
+    }
+  }
+  return depth > kDeepest;
+}
+
 // One past the object that begins at `at`; npos when it does not end.
 std::size_t end_of_object(std::string_view text, std::size_t at) {
   int depth = 0;
@@ -88,6 +106,9 @@ void skip_space(std::string_view& text) {
 }  // namespace
 
 Json read_json(std::string_view text) {
+  if (is_too_deep(text)) {
+    return Json(Json::value_t::discarded);
+  }
   Json value = Json::parse(text, nullptr, false);
   if (value.is_discarded() && text.find("\\u") != std::string_view::npos) {
     value = Json::parse(with_whole_surrogates(text), nullptr, false);

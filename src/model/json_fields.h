@@ -11,8 +11,8 @@
 
 namespace kf {
 
-// Discarded (is_discarded()) when it is not JSON. Unpaired surrogate escapes, which JavaScript servers send
-// when they cut a text between two UTF-16 units, become U+FFFD.
+// Discarded (is_discarded()) when it is not JSON, or nested more than 200 deep. Unpaired surrogate escapes, which
+// JavaScript servers send when they cut a text between two UTF-16 units, become U+FFFD.
 nlohmann::json read_json(std::string_view text);
 // With invalid UTF-8 replaced by U+FFFD: never throws.
 std::string write_json(const nlohmann::json& value);

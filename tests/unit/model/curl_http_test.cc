@@ -80,6 +80,16 @@ TEST_F(CurlHttpTest, KeepsTheConnection) {
   }
   EXPECT_EQ(server.connections(), 1);
 }
+TEST_F(CurlHttpTest, OpensAnotherConnectionWhereTheOldOneWasClosed) {
+  FaultServer server({[](Connection& c) {
+    c.send(whole_response(200, "ok"));
+    c.close();
+  }});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(send(request_to(server.url())), std::nullopt);
+  }
+  EXPECT_EQ(server.requests().size(), 3u);
+}
 TEST_F(CurlHttpTest, GivesOneHeadAfterInterimAnswers) {
   FaultServer server(
       {[](Connection& c) { c.send("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + whole_response(201, "ok")); }});

@@ -84,6 +84,11 @@ TEST(HttpModel, GivesUpAfterItsRetriesAndSaysSo) {
   EXPECT_EQ(reply.error().message, "HTTP 500: boom (7 tries)");
   EXPECT_EQ(bench.http->requests().size(), 7u);
 }
+TEST(HttpModel, AsksASilentServerThriceAtMost) {
+  Bench bench({broken(HttpFault::Kind::kTimeout)});
+  EXPECT_EQ(bench.ask().error().kind, Kind::kTimeout);
+  EXPECT_EQ(bench.http->requests().size(), 3u);
+}
 TEST(HttpModel, NeverRetriesASpentQuota) {
   Bench bench(
       {failing(429, R"({"error":{"message":"pay","type":"insufficient_quota"}})", {{"retry-after", "1"}}), good()});

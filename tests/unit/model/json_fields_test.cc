@@ -16,6 +16,12 @@ TEST(JsonFields, ReplacesUnpairedSurrogatesOnly) {
   EXPECT_EQ(read_json(R"("\ude80\ud83d\ude80\\ud83d")"), "\uFFFD\U0001F680\\ud83d");
   EXPECT_TRUE(read_json(R"({"a": )").is_discarded());
 }
+TEST(JsonFields, RefusesWhatIsNestedTooDeep) {
+  EXPECT_TRUE(read_json(std::string(1'000'000, '[')).is_discarded());
+  EXPECT_TRUE(read_json(std::string(201, '[') + std::string(201, ']')).is_discarded());
+  EXPECT_FALSE(read_json(std::string(200, '[') + std::string(200, ']')).is_discarded());
+  EXPECT_EQ(read_json("\"" + std::string(300, '[') + "\\\"[\""), std::string(300, '[') + "\"[");
+}
 TEST(JsonFields, WritesInvalidUtf8AsReplacementCharacters) {
   EXPECT_EQ(write_json({{"a", "x\xFFy"}}), "{\"a\":\"x\uFFFDy\"}");
 }

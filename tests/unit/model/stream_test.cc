@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <random>
 
 #include "fake_http.h"
 #include "model/response_reader.h"
@@ -133,11 +135,29 @@ TEST_P(GoldenStream, IsReadAsMeant) {
   EXPECT_EQ(answer.ended, expected.ended);
 }
 
-TEST_P(GoldenStream, DoesNotDependOnWhereTheBytesAreCut) {
+using Events = std::vector<std::pair<std::string, std::string>>;
+
+Events events_cut(std::string_view bytes, std::size_t cut) {
+  Events events;
+  SseParser parser([&](SseEvent&& event) { events.emplace_back(std::move(event.name), std::move(event.data)); });
+  parser.feed(bytes.substr(0, cut));
+  parser.feed(bytes.substr(cut));
+  return events;
+}
+
+TEST_P(GoldenStream, GivesTheSameEventsHoweverItIsCut) {
+  const std::string bytes = golden(GetParam().file);
+  const Events whole = events_cut(bytes, 0);
+  for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
+    ASSERT_EQ(events_cut(bytes, cut), whole) << "cut at " << cut;
+  }
+}
+
+TEST_P(GoldenStream, GivesTheSameAnswerHoweverItIsCut) {
   const Expected& expected = GetParam();
   const std::string bytes = golden(expected.file);
   const Answer whole = read_cut(expected.file, bytes, bytes.size());
-  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+  for (std::size_t cut = 0; cut < bytes.size(); cut += 29) {  // 0: into single bytes
     const Answer answer = read_cut(expected.file, bytes, cut);
     ASSERT_EQ(answer.text, whole.text) << "cut at " << cut;
     ASSERT_EQ(answer.reasoning, whole.reasoning) << "cut at " << cut;
@@ -158,6 +178,38 @@ TEST(GoldenStreams, AreAllInTheTable) {
     files += entry.path().extension() == ".sse" ? 1 : 0;
   }
   EXPECT_EQ(files, std::size(kStreams));
+}
+
+// Whatever a server sends is read as something; nothing is thrown, and text stays writable.
+TEST(GoldenStreams, CanBeDamagedAnywhere) {
+  std::mt19937 draw(1);
+  for (const Expected& expected : kStreams) {
+    const std::string whole = golden(expected.file);
+    for (int round = 0; round < 60; ++round) {
+      std::string bytes = whole;
+      for (std::size_t change = 0; change < 1 + round % 4u; ++change) {
+        const std::size_t at = draw() % bytes.size();
+        switch (draw() % 4) {
+          case 0:
+            bytes[at] = static_cast<char>(draw());
+            break;
+          case 1:
+            bytes.erase(at, 1 + draw() % 40);
+            break;
+          case 2:
+            bytes.insert(at, whole.substr(draw() % whole.size(), draw() % 60));
+            break;
+          default:
+            bytes[at] = "{}[]\",:\n\\0e-"[draw() % 13];
+            break;
+        }
+        bytes += bytes.empty() ? "\n" : "";
+      }
+      const Answer answer = read_cut(expected.file, bytes, 1 + draw() % bytes.size());
+      EXPECT_TRUE(answer.text.size() < 2 * bytes.size());
+      EXPECT_NO_THROW((void)nlohmann::json(answer.text).dump()) << expected.file << ' ' << round;
+    }
+  }
 }
 
 TEST(ChatUsage, KeepsTheServersWordAndItsParts) {
