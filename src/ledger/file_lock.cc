@@ -54,6 +54,12 @@ Descriptor open_lock_file(const std::filesystem::path& file) {
 
 }  // namespace
 
+FileLock::~FileLock() {
+  if (file_ && ::ftruncate(file_.get(), 0) != 0) {
+    return;  // the text stays; the lock goes all the same
+  }
+}
+
 FileLock FileLock::take(const std::filesystem::path& file, const std::string& what) {
   Descriptor descriptor = open_lock_file(file);
   struct flock lock = whole_file();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
+#include <string>
 
 #include "os/descriptor.h"
 
@@ -15,6 +16,10 @@ class FileLock {
   static FileLock take(const std::filesystem::path& file, const std::string& what);
   // Waits for it; for short sections only.
   static FileLock wait(const std::filesystem::path& file);
+  // Empties the file: who holds it is nobody's business in a folder that is sent away.
+  ~FileLock();
+  FileLock(FileLock&&) = default;
+  FileLock& operator=(FileLock&&) = delete;
 
  private:
   explicit FileLock(Descriptor file) : file_(std::move(file)) {}

@@ -237,7 +237,8 @@ SqliteLedger::SqliteLedger(const std::filesystem::path& file, Mode mode) : state
     throw Fatal(state_->name + " does not exist; name the folder of a run (out/<spec>-<time>)");
   }
   if (mode == Mode::kWrite) {
-    state_->lock = FileLock::take(file.parent_path() / "ledger.lock", "the run folder " + file.parent_path().string());
+    state_->lock.emplace(
+        FileLock::take(file.parent_path() / "ledger.lock", "the run folder " + file.parent_path().string()));
   }
   try {
     state_->database = open_database(file, mode);

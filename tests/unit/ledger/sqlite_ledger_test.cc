@@ -172,6 +172,7 @@ TEST_F(SqliteLedgerTest, LeavesOneFileAndTheLockWhenClosed) {
     names.push_back(name);
   }
   EXPECT_THAT(names, testing::ElementsAre("ledger.lock", "ledger.sqlite"));
+  EXPECT_EQ(content_of(folder_ / "ledger.lock"), "") << "no host, command or path stays behind";
 }
 
 TEST_F(SqliteLedgerTest, IsMarkedAsOurs) {
