@@ -4,7 +4,7 @@
 namespace kf::spec_json {
 namespace {
 
-constexpr std::array<JsonKey, 21> kSpecKeys{{{"kfactory_spec", true},
+constexpr std::array<JsonKey, 22> kSpecKeys{{{"kfactory_spec", true},
                                              {"name", true},
                                              {"op_type", true},
                                              {"description"},
@@ -24,7 +24,8 @@ constexpr std::array<JsonKey, 21> kSpecKeys{{{"kfactory_spec", true},
                                              {"target"},
                                              {"limits"},
                                              {"objective"},
-                                             {"baselines"}}};
+                                             {"baselines"},
+                                             {"$schema"}}};
 constexpr std::array<JsonKey, 4> kAxisKeys{{{"type", true, kAxisKinds}, {"value"}, {"expression"}, {"description"}}};
 constexpr std::array<JsonKey, 8> kInputKeys{{{"shape", true},
                                              {"strides"},

@@ -63,6 +63,7 @@ void read_head(const JsonAt& root, Spec& spec) {
     }
   }
   spec.description = root["description"].string();
+  root["$schema"].string();  // for editors only
   if (root["tags"].present()) {
     for (const JsonAt& tag : root["tags"].items()) {
       spec.tags.push_back(tag.string());
