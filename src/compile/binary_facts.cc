@@ -110,6 +110,9 @@ BinaryFacts scan_binary(std::string_view ptx, const CubinFacts* cubin) {
     facts.unreadable = compare_with_cubin(*module, facts, *cubin);
   }
   const VariableUse use = follow_variables(*module);
+  if (!use.complete) {
+    facts.unreadable = "the program is too large for its addresses to be followed";
+  }
   facts.written_globals.assign(use.written.begin(), use.written.end());
   facts.escaping_globals.assign(use.escaping.begin(), use.escaping.end());
   facts.special_registers = telling_registers(*module);

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMaxLineBytes = 400;
 constexpr std::size_t kMaxQuotedBytes = 80;
 constexpr std::size_t kMaxWarnings = 10;
+constexpr std::size_t kMaxLocated = 20;  // diagnostics whose PTX line is looked up: each reads the PTX once
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -208,7 +209,7 @@ std::vector<Diagnostic> parse(std::string_view raw, const LogContext& context) {
   std::vector<Diagnostic> found;
   const std::vector<std::string_view> lines = lines_of(raw);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (auto ptxas = parse_ptxas(lines[i], context.ptx)) {
+    if (auto ptxas = parse_ptxas(lines[i], found.size() < kMaxLocated ? context.ptx : std::string_view{})) {
       found.push_back(std::move(*ptxas));
       continue;
     }

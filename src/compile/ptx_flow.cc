@@ -16,6 +16,9 @@ enum Level : int {
   kMangled,  // any function of the address
 };
 
+// Some seconds. A real kernel needs a thousandth of it; a text could be made that needs hours.
+constexpr std::size_t kMaxWork = 50'000'000;
+
 // What a register, a parameter or a memory cell may hold, over all instructions.
 struct Value {
   std::set<int> variables;  // whose address it may be made from
@@ -91,6 +94,10 @@ class Flow {
       for (const PtxFunction& function : module_.functions) {
         for (const PtxInstruction& instruction : function.instructions) {
           step(instruction);
+          if (work_ > kMaxWork) {
+            use_.complete = false;
+            return std::move(use_);
+          }
         }
       }
     } while (changed_);
@@ -143,6 +150,7 @@ class Flow {
     for (const int id : operand.names) {
       value.join(value_of(id));
     }
+    work_ += 1 + 32 * value.variables.size();  // sets cost more than the look at an operand
     return value;
   }
 
@@ -407,6 +415,7 @@ class Flow {
   std::set<int> taken_;
   VariableUse use_;
   bool changed_ = false;
+  mutable std::size_t work_ = 0;  // operands looked at, and 32 times the variables in them
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ struct VariableUse {
   std::set<std::string> written;   // an instruction may write them
   std::set<std::string> escaping;  // their address leaves our sight: stored to memory that others read, compared
                                    // bit by bit, passed to unknown code
+  bool complete = true;            // false: the program is too large to be followed; the sets are not all
 };
 
 // Follows addresses through registers, parameters, calls and local or shared memory, without regard to the order of

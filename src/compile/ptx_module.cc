@@ -2,13 +2,12 @@
 #include "compile/ptx_module.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <map>
 #include <unordered_map>
 #include <utility>
 
 #include "compile/ptx_lexer.h"
+#include "compile/ptx_special.h"
 
 namespace kf {
 namespace {
@@ -20,62 +19,13 @@ struct Unreadable {
   Error error;
 };
 
-constexpr std::array kSpecialPrefixes = {
-    std::string_view{"%tid"},
-    std::string_view{"%ntid"},
-    std::string_view{"%laneid"},
-    std::string_view{"%warpid"},
-    std::string_view{"%nwarpid"},
-    std::string_view{"%ctaid"},
-    std::string_view{"%nctaid"},
-    std::string_view{"%smid"},
-    std::string_view{"%nsmid"},
-    std::string_view{"%gridid"},
-    std::string_view{"%is_explicit_cluster"},
-    std::string_view{"%clusterid"},
-    std::string_view{"%nclusterid"},
-    std::string_view{"%cluster_ctaid"},
-    std::string_view{"%cluster_nctaid"},
-    std::string_view{"%cluster_ctarank"},
-    std::string_view{"%cluster_nctarank"},
-    std::string_view{"%lanemask_eq"},
-    std::string_view{"%lanemask_le"},
-    std::string_view{"%lanemask_lt"},
-    std::string_view{"%lanemask_ge"},
-    std::string_view{"%lanemask_gt"},
-    std::string_view{"%clock"},
-    std::string_view{"%clock_hi"},
-    std::string_view{"%clock64"},
-    std::string_view{"%globaltimer"},
-    std::string_view{"%globaltimer_lo"},
-    std::string_view{"%globaltimer_hi"},
-    std::string_view{"%total_smem_size"},
-    std::string_view{"%aggr_smem_size"},
-    std::string_view{"%dynamic_smem_size"},
-    std::string_view{"%current_graph_exec"},
-    std::string_view{"%reserved_smem_offset_begin"},
-    std::string_view{"%reserved_smem_offset_end"},
-    std::string_view{"%reserved_smem_offset_cap"},
-};
+// More than any compiler emits. Without a limit, a text could be made that takes hours to read.
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxRanges = 256;
+constexpr std::size_t kMaxPtxBytes = 48ULL << 20;
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-bool is_special(std::string_view name) {
-  const std::string_view base = name.substr(0, name.find('.'));
-  for (const std::string_view numbered : {"%envreg", "%pm", "%reserved_smem_offset_"}) {
-    if (base.starts_with(numbered)) {
-      std::string_view digits = base.substr(numbered.size());
-      if (digits.ends_with("_64")) {
-        digits.remove_suffix(3);
-      }
-      if (is_number(digits)) {
-        return true;
-      }
-    }
-  }
-  return std::ranges::find(kSpecialPrefixes, base) != kSpecialPrefixes.end();
 }
 
 struct RegisterRange {
@@ -165,7 +115,7 @@ class ModuleReader {
     }
     return -1;
   }
-  int look_up(std::string_view name) {
+  int find_declared(std::string_view name) {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       if (const auto found = scope->names.find(std::string(name)); found != scope->names.end()) {
         return found->second;
@@ -174,13 +124,19 @@ class ModuleReader {
         return id;
       }
     }
-    if (is_special(name)) {
+    return -1;
+  }
+  int look_up(std::string_view name) {
+    if (const int id = find_declared(name); id >= 0) {
+      return id;
+    }
+    if (is_special_ptx_register(name)) {
       return scopes_.front().names[std::string(name)] = add({PtxEntity::Kind::kSpecial, std::string(name), "", {}});
     }
     const std::size_t dot = name.rfind('.');
     const bool component = dot != name.npos && dot > 0 && dot + 2 == name.size() &&
                            std::string_view("xyzwrgba").find(name.back()) != std::string_view::npos;
-    return component ? look_up(name.substr(0, dot)) : -1;
+    return component ? find_declared(name.substr(0, dot)) : -1;
   }
   int resolve(std::string_view name) {
     if (const int id = look_up(name); id >= 0) {
@@ -395,9 +351,11 @@ class ModuleReader {
     declare_labels();
     for (std::size_t depth = 1; depth > 0;) {
       if (accept("{")) {
+        if (++depth > kMaxDepth) {
+          fail("blocks nested more than " + std::to_string(kMaxDepth) + " deep");
+        }
         scopes_.emplace_back();
         declare_labels();
-        ++depth;
       } else if (accept("}")) {
         if (--depth > 0) {
           scopes_.pop_back();
@@ -462,6 +420,9 @@ class ModuleReader {
         std::from_chars(count.data(), count.data() + count.size(), range.count);
         expect(">");
         scopes_.back().ranges.push_back(std::move(range));
+        if (scopes_.back().ranges.size() > kMaxRanges) {
+          fail("more than " + std::to_string(kMaxRanges) + " ranges of registers in one block");
+        }
       } else {
         declare({PtxEntity::Kind::kRegister, name, "", {}});
       }
@@ -550,6 +511,12 @@ bool PtxInstruction::has(std::string_view part) const {
 }
 
 OrError<PtxModule> read_ptx_module(std::string_view ptx) {
+  if (ptx.size() > kMaxPtxBytes) {
+    return std::unexpected(Error{
+        "PTX",
+        "it has " + std::to_string(ptx.size()) + " bytes; at most " + std::to_string(kMaxPtxBytes) + " are audited",
+        ""});
+  }
   OrError<std::vector<PtxToken>> tokens = read_ptx_tokens(ptx);
   if (!tokens) {
     return std::unexpected(tokens.error());

@@ -21,6 +21,8 @@ constexpr std::array kArithmetic = {
     std::string_view{"shf"},
 };
 
+constexpr std::size_t kMaxWork = 10'000'000;
+
 struct Block {
   std::size_t first = 0, last = 0;  // instructions, last not included
   std::vector<std::size_t> next;    // blocks; the exit is blocks.size()
@@ -222,6 +224,10 @@ class TimerInfluence {
     }
     const std::size_t block = flow_.block_of(index);
     const std::set<std::size_t> region = flow_.region_of(block);
+    work_ += region.size();
+    if (work_ > kMaxWork) {
+      return true;  // too large to be followed
+    }
     if (region.contains(flow_.exit()) || region.contains(block)) {
       return true;  // it decides whether the function ends, or how often a loop runs
     }
@@ -240,6 +246,7 @@ class TimerInfluence {
   std::vector<bool> governed_;  // runs or not depending on the time
   std::set<int> timed_;         // registers that depend on it
   bool changed_ = false;
+  std::size_t work_ = 0;  // blocks looked at
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -72,6 +73,7 @@ int work(const Server& server, const NvrtcJob& job, const std::string& scratch) 
   if (output.result == NVRTC_ERROR_COMPILATION && output.ptx.empty()) {
     output.ptx = ptx_behind(server.nvrtc, job, output);
   }
+  output.log.resize(std::min(output.log.size(), kMaxRawLogBytes));
   const std::string_view cubin(reinterpret_cast<const char*>(output.cubin.data()), output.cubin.size());
   const std::string result = std::to_string(output.result);
   const std::string_view fields[] = {"done", result, output.log, output.ptx, cubin};

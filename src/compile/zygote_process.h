@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace kf {
 
 inline constexpr int kZygoteDescriptor = 3;  // control socket in the zygote
 inline constexpr std::uint64_t kMaxRequestBytes = 64ULL << 20;
-inline constexpr std::uint64_t kMaxAnswerBytes = 512ULL << 20;  // log, PTX and cubin together
+inline constexpr std::uint64_t kMaxAnswerBytes = 128ULL << 20;  // log, PTX and cubin together
+
+inline constexpr std::size_t kMaxRawLogBytes = 8U << 20;  // of a compiler's log; the rest is dropped
 
 }  // namespace kf

@@ -272,6 +272,22 @@ TEST(PtxTimer, RefusesSpinningForATime) {
   EXPECT_EQ(facts_of(kWait + "DONE: st.u32 [%rd1], 1;"), "registers %globaltimer");  // gives up waiting after a while
 }
 
+TEST(BinaryFacts, SayWhenThePtxIsTooLargeToFollow) {
+  // Every register may hold the address of every variable.
+  std::string variables, code;
+  for (int i = 0; i < 1500; ++i) {
+    const std::string n = std::to_string(i);
+    variables += ".global .u32 v" + n + ";\n";
+    code += ".reg .b64 a" + n + ";\nmov.u64 a" + n + ", v" + n + ";\n";
+  }
+  for (int i = 0; i < 1500; ++i) {
+    code += "selp.b64 a" + std::to_string((i * 7 + 1) % 1500) + ", a" + std::to_string(i) + ", a" +
+            std::to_string((i + 1) % 1500) + ", %p1;\n";
+  }
+  const std::string facts = facts_of(code, variables);
+  EXPECT_TRUE(facts == "clean" || facts.find("too large") != std::string::npos) << facts.substr(0, 200);
+}
+
 TEST(BinaryFacts, SayWhenThePtxCannotBeRead) {
   EXPECT_NE(facts_of("nonsense [ ;").find("PTX line"), std::string::npos);
 }

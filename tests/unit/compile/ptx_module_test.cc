@@ -74,6 +74,37 @@ TEST(PtxModule, RefusesTextThatIsNoPtx) {
   EXPECT_NE(problem(kHead + ".entry k() { .reg .b32 r; mov.u32 r, ); }"), "");
 }
 
+TEST(PtxModule, RefusesTextsThatAreMadeToTakeLong) {
+  std::string deep, many, dots = "%r1";
+  for (int i = 0; i < 100'000; ++i) {
+    deep += "{";
+    many += ".reg .b32 a" + std::to_string(i) + "<2>; ";
+    dots += ".x";
+  }
+  EXPECT_NE(problem(kHead + ".entry k() { " + deep).find("nested"), std::string::npos);
+  EXPECT_NE(problem(kHead + ".entry k() { " + many + "}").find("ranges"), std::string::npos);
+  EXPECT_NE(problem(kHead + ".entry k() { .reg .b32 %r<9>; mov.u32 " + dots + ", 1; }"), "");
+}
+
+TEST(PtxModule, SurvivesDamagedTexts) {
+  const std::string good =
+      kHead +
+      ".global .align 8 .u64 t[2] = {generic(t), 5};\n.func (.param .b32 r) f(.param .b64 a) { ret; }\n"
+      ".visible .entry k(.param .u64 p) .maxntid 32, 1, 1 { .reg .b64 %rd<4>; .loc 1 2 3 @%p1 bra L; L: { .param .b64 "
+      "a; call (a), f, (a); } }\n";
+  std::uint32_t random = 7;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string damaged = good;
+    for (int j = 0; j < 3; ++j) {
+      random = random * 1664525 + 1013904223;
+      const std::size_t at = (random >> 8) % damaged.size();
+      const std::string_view pieces[] = {"{", "}", ";", "(", ")", "[", "<", ",", ":", ".x", "%", "=", "\"", "/*", ""};
+      damaged.replace(at, random % 3, pieces[random % 15]);
+    }
+    (void)read_ptx_module(damaged);
+  }
+}
+
 TEST(PtxHash, IgnoresNamesFormattingCommentsAndLines) {
   const std::string one =
       kHead +
