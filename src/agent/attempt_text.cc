@@ -7,6 +7,7 @@
 
 #include "agent/case_text.h"
 #include "agent/prompts.h"
+#include "agent/ranking.h"
 
 namespace kf {
 namespace {
@@ -37,7 +38,9 @@ std::string result_text(const Attempt& attempt) {
     return std::string(to_string(attempt.state));
   }
   const bool estimate = attempt.score->method == ClockMethod::kEstimate;
-  return decimal(attempt.score->speedup, 3) + (estimate ? "x (estimate)" : "x");
+  const bool refused = attempt.score->against_baseline == Comparison::kRefused;
+  return decimal(attempt.score->speedup, 3) + "x" + (estimate ? " (estimate)" : "") +
+         (refused ? " (refused: does not count)" : "");
 }
 
 std::string history_row(const Attempt& attempt) {
@@ -149,13 +152,8 @@ std::string quoted_lines(std::string_view message, std::string_view source) {
 }  // namespace
 
 const Attempt* leader_of(std::span<const Attempt> visible) {
-  const Attempt* leader = nullptr;
-  for (const Attempt& attempt : visible) {
-    if (is_measured(attempt) && (leader == nullptr || attempt.score->speedup > leader->score->speedup)) {
-      leader = &attempt;
-    }
-  }
-  return leader;
+  const std::vector<const Attempt*> order = ranked(visible);
+  return order.empty() ? nullptr : order.front();
 }
 
 std::string history_text(std::span<const Attempt> visible, const AttemptId* keep, std::size_t bytes) {
@@ -166,12 +164,15 @@ std::string history_text(std::span<const Attempt> visible, const AttemptId* keep
       "| id | parent | role | direction | hypothesis | speed-up over the baseline | refused by "
       "|\n|---|---|---|---|---|---|---|\n";
   constexpr std::size_t kBest = 5;
-  std::vector<const Attempt*> order;
-  std::ranges::transform(visible, std::back_inserter(order), [](const Attempt& attempt) { return &attempt; });
-  const auto speedup = [](const Attempt* a) { return is_measured(*a) ? a->score->speedup : 0.0; };
-  std::ranges::stable_sort(order, std::greater<>(), speedup);
-  const auto best = order.begin() + static_cast<std::ptrdiff_t>(std::min(kBest, order.size()));
-  std::ranges::sort(best, order.end(), std::greater<>(), [](const Attempt* a) { return a->id; });
+  // The best few, then the newest.
+  std::vector<const Attempt*> order = ranked(visible);
+  order.resize(std::min(order.size(), kBest));
+  const std::set<const Attempt*> best(order.begin(), order.end());
+  for (std::size_t i = visible.size(); i-- > 0;) {
+    if (!best.contains(&visible[i])) {
+      order.push_back(&visible[i]);
+    }
+  }
   if (keep != nullptr) {
     std::ranges::stable_partition(order, [&](const Attempt* a) { return a->id == *keep; });
   }
@@ -255,16 +256,10 @@ std::string failure_text(const TaskView& task, const Attempt& attempt, std::size
 
 std::string times_text(const TaskView& task, std::size_t bytes) {
   constexpr std::size_t kMostColumns = 12;
-  std::vector<const Attempt*> columns;
-  for (const Attempt& attempt : task.visible) {
-    if (is_measured(attempt)) {
-      columns.push_back(&attempt);
-    }
-  }
+  std::vector<const Attempt*> columns = ranked(task.visible);
   if (columns.empty()) {
     return "No attempt was measured: there is no evidence, only conjectures are possible.";
   }
-  std::ranges::stable_sort(columns, std::greater<>(), [](const Attempt* a) { return a->score->speedup; });
   const std::size_t hidden = columns.size() - std::min(columns.size(), kMostColumns);
   columns.resize(columns.size() - hidden);
   std::ranges::sort(columns, std::less<>(), [](const Attempt* a) { return a->id; });

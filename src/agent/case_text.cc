@@ -87,10 +87,7 @@ std::optional<double> floor_nanoseconds(const Spec& spec, const Case& of, const 
     return std::nullopt;
   }
   const auto written = static_cast<double>(std::max<std::int64_t>(0, work->write_bytes - facts.l2_bytes));
-  const double memory = (static_cast<double>(work->read_bytes) + written) / facts.dram_bytes_per_second;
-  const double compute =
-      facts.fp32_flops_per_second > 0 ? static_cast<double>(work->flops) / facts.fp32_flops_per_second : 0;
-  return std::max(memory, compute) * 1e9;
+  return (static_cast<double>(work->read_bytes) + written) / facts.dram_bytes_per_second * 1e9;
 }
 
 OrError<bool> within_scope(const Spec& spec, const Case& of, const std::vector<std::string>& dtypes,

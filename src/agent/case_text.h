@@ -23,8 +23,9 @@ std::string describe_case(const Spec& spec, const Case& of);
 std::string describe_shape(const Spec& spec, const Case& of);  // without the types
 std::string describe_types(const Case& of);                    // "T=bfloat16"
 
-// Shortest time that physics allows, from Spec::work: bytes read, and those written that do not fit into the L2, at the
-// device's bandwidth; operations at its fp32 rate. nullopt when work or rates are unknown.
+// Shortest time in which the bytes of Spec::work can move: those read, and those written that do not fit into the L2,
+// at the device's bandwidth. nullopt when work or bandwidth are unknown. (No floor from operations: the rate depends on
+// the instructions.)
 std::optional<double> floor_nanoseconds(const Spec& spec, const Case& of, const DeviceFacts& facts);
 
 // Whether a case is within a lesson's scope: one of its dtypes is named (or none is), and every shape holds.

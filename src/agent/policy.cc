@@ -7,9 +7,9 @@
 #include <kfactory/agent.h>
 
 #include <algorithm>
-#include <set>
 
 #include "agent/directions.h"
+#include "agent/ranking.h"
 
 namespace kf {
 namespace {
@@ -53,30 +53,11 @@ AttemptId root_of(Closed closed, const Attempt& attempt) {
   return at->id;
 }
 
-// Right and measured attempts, fastest first, equal code once.
-std::vector<const Attempt*> leaders_of(Closed closed) {
-  std::vector<const Attempt*> leaders;
-  std::set<std::string_view> seen;
-  for (const Attempt& attempt : closed) {
-    const bool counts = attempt.state == AttemptState::kMeasured && attempt.score;
-    if (counts && (attempt.source_hash.empty() || seen.insert(attempt.source_hash).second)) {
-      leaders.push_back(&attempt);
-    }
-  }
-  std::ranges::stable_sort(leaders,
-                           [](const Attempt* a, const Attempt* b) { return a->score->speedup > b->score->speedup; });
-  return leaders;
-}
-
 // One step of the search with everything it depends on.
 class Step {
  public:
   Step(Closed closed, const std::vector<Proposal>& asked, const SearchSettings& settings)
-      : closed_(closed),
-        asked_(asked),
-        settings_(settings),
-        directions_(read_directions()),
-        leaders_(leaders_of(closed)) {}
+      : closed_(closed), asked_(asked), settings_(settings), directions_(read_directions()), leaders_(ranked(closed)) {}
 
   // `fresh_failure`: the attempt that became visible with this step, if any.
   Proposal next(const Attempt* newest) const {

@@ -323,6 +323,12 @@ TEST(History, ShowsWhyEachWasRefused) {
   EXPECT_THAT(text, HasSubstr("| 1.250x |"));
 }
 
+TEST(History, SaysThatRefusedFiguresDoNotCount) {
+  Trail trail;
+  trail.measured(40.0).score->against_baseline = Comparison::kRefused;
+  EXPECT_THAT(history_text(trail.attempts(), nullptr, 10'000), HasSubstr("40.000x (refused: does not count)"));
+}
+
 TEST(History, CannotBeBrokenByWhatModelsWrite) {
   Trail trail;
   Attempt& attempt = trail.measured(1.0);

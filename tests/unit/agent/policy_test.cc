@@ -7,6 +7,7 @@
 #include <set>
 
 #include "agent/directions.h"
+#include "agent/ranking.h"
 #include "tests/unit/agent/agent_fixture.h"
 
 namespace kf {
@@ -209,6 +210,41 @@ TEST(Policy, TakesEqualCodeForOneLeader) {
   for (std::int64_t k = 4; k < 12; ++k) {
     EXPECT_NE(next_proposal(k, run.attempts(), in_flight(static_cast<int>(k) - 3)).parent, std::optional(AttemptId{2}));
   }
+}
+
+CaseScore in_case(const std::string& id, double to_baseline) {
+  CaseScore score;
+  score.case_id = id;
+  score.candidate.median = 1000 * to_baseline;
+  score.to_baseline = {to_baseline, to_baseline, to_baseline, 24};
+  return score;
+}
+std::vector<std::int64_t> ids_of(const std::vector<const Attempt*>& attempts) {
+  std::vector<std::int64_t> ids;
+  std::ranges::transform(attempts, std::back_inserter(ids), [](const Attempt* a) { return a->id.value; });
+  return ids;
+}
+
+TEST(Ranking, ComparesOnTheCasesThatAllHave) {
+  Trail trail;
+  // Screened in "a" only, where it does well; the other is better there and worse elsewhere.
+  trail.measured(1.5).score->cases = {in_case("a", 0.67)};
+  trail.measured(1.2).score->cases = {in_case("a", 0.5), in_case("b", 1.4)};
+  EXPECT_THAT(ids_of(ranked(trail.attempts())), testing::ElementsAre(2, 1));
+}
+
+TEST(Ranking, LeavesOutRefusedFigures) {
+  Trail trail;
+  trail.measured(1.1);
+  trail.measured(40.0).score->against_baseline = Comparison::kRefused;  // faster than physics
+  EXPECT_THAT(ids_of(ranked(trail.attempts())), testing::ElementsAre(1));
+}
+
+TEST(Ranking, PrefersTheEarlierOfEqualOnes) {
+  Trail trail;
+  trail.measured(1.1);
+  trail.measured(1.1);
+  EXPECT_THAT(ids_of(ranked(trail.attempts())), testing::ElementsAre(1, 2));
 }
 
 // Equal arguments give equal answers, and a proposal depends on nothing but the closed attempts it may see.
