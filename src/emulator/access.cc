@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "access.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "race.h"
@@ -37,11 +38,16 @@ bool all_set(const std::uint8_t* flags, std::uint32_t bytes) {
 // Reports a read of bytes that have no value, or marks bytes as written.
 void track(Warp& w, const Inst& i, int lane, std::uint8_t* flags, std::uint64_t address, std::uint32_t bytes,
            Access access, const char* space, const std::string& name) {
-  if (access != Access::kWrite && !all_set(flags, bytes))
+  if (all_set(flags, bytes)) return;
+  if (std::find(flags, flags + bytes, kPending) != flags + bytes)
+    report(w, i, lane,
+           verb(access, bytes) + " that an asynchronous copy is still writing, at " + hex(address) +
+               ": nobody has waited for it");
+  if (access != Access::kWrite)
     report(w, i, lane,
            verb(access, bytes) + " of " + space + " memory that nothing has written, at " + hex(address) +
                (name.empty() ? "" : " in " + name));
-  if (access != Access::kRead) std::memset(flags, 1, bytes);
+  std::memset(flags, kWritten, bytes);
 }
 
 [[noreturn]] void outside(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access,
@@ -72,15 +78,27 @@ std::byte* global(Warp& w, const Inst& i, int lane, std::uint64_t address, std::
 }
 
 std::byte* shared(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
-  Block& block = *w.block;
+  Block* block = w.block;
+  const std::uint64_t rank = address >> 24;
+  if (rank != 0) {  // shared::cluster: rank + 1 of the block that is meant
+    if (rank > w.block->cluster->blocks.size())
+      outside(w, i, lane, address, bytes, access,
+              ": the cluster has " + std::to_string(w.block->cluster->blocks.size()) + " blocks");
+    block = w.block->cluster->blocks[rank - 1].get();
+    if (block->done())
+      report(w, i, lane,
+             verb(access, bytes) + " of shared memory of block " + std::to_string(rank - 1) +
+                 " of the cluster, which has exited");
+    address &= 0xff'ffff;
+  }
   const std::uint64_t offset = address - kSharedBase;
-  if (address < kSharedBase || offset > block.shared.size() || block.shared.size() - offset < bytes)
-    outside(
-        w, i, lane, address, bytes, access,
-        " of shared memory: the block has " + std::to_string(block.shared.size()) + " bytes, from " + hex(kSharedBase));
-  track(w, i, lane, block.shared_written.data() + offset, address, bytes, access, "shared", "");
-  race_check(w, i, lane, offset, bytes, access);
-  return block.shared.data() + offset;
+  if (address < kSharedBase || offset > block->shared.size() || block->shared.size() - offset < bytes)
+    outside(w, i, lane, address, bytes, access,
+            " of shared memory: the block has " + std::to_string(block->shared.size()) + " bytes, from " +
+                hex(kSharedBase));
+  track(w, i, lane, block->shared_written.data() + offset, address, bytes, access, "shared", "");
+  if (block == w.block) race_check(w, i, lane, offset, bytes, access);
+  return block->shared.data() + offset;
 }
 
 std::byte* local(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
@@ -130,25 +148,19 @@ std::byte* resolve(Warp& w, const Inst& i, int lane, std::uint64_t address, std:
 }
 
 Space take_space(Binder& b) {
-  switch (b.take_one({"global", "const", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry",
-                      "param::func"})) {
-    case 0:
-      return Space::kGlobal;
-    case 1:
-      return Space::kConst;
-    case 2:
-    case 3:
-    case 4:
-      return Space::kShared;
-    case 5:
-      return Space::kLocal;
-    case 6:
-    case 7:
-    case 8:
-      return Space::kParam;
-    default:
-      return Space::kGeneric;
-  }
+  static constexpr std::pair<std::string_view, Space> kSpaces[] = {{"global", Space::kGlobal},
+                                                                   {"const", Space::kConst},
+                                                                   {"shared", Space::kShared},
+                                                                   {"shared::cta", Space::kShared},
+                                                                   {"shared::cluster", Space::kShared},
+                                                                   {"local", Space::kLocal},
+                                                                   {"param", Space::kParam},
+                                                                   {"param::entry", Space::kParam},
+                                                                   {"param::func", Space::kParam}};
+  for (const std::string& word : b.in.words)  // in the instruction's order: copies name two spaces
+    for (const auto& [name, space] : kSpaces)
+      if (word == name && b.take(name)) return space;
+  return Space::kGeneric;
 }
 
 Address bind_address(Binder& b, const Operand& what) {

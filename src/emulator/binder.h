@@ -125,6 +125,9 @@ bool bind_memory(Binder& b);   // ld, st, prefetch ...
 bool bind_atomic(Binder& b);   // atom, red, fences
 bool bind_warp(Binder& b);     // shfl, vote, match, redux, activemask, elect, bar.warp.sync
 bool bind_barrier(Binder& b);  // bar, barrier
-bool bind_copy(Binder& b);     // cp.async and its groups
+bool bind_copy(Binder& b);     // cp.async and its groups, cp.async.bulk, st.async
+bool bind_mbarrier(Binder& b);
+bool bind_cluster(Binder& b);  // mapa, getctarank, barrier.cluster
+bool bind_matrix(Binder& b);   // mma.sync, ldmatrix, stmatrix, movmatrix
 
 }  // namespace kf::emulator

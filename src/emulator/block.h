@@ -2,9 +2,11 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "async_copy.h"
 #include "memory.h"
 #include "program.h"
 #include "touched.h"
@@ -24,13 +26,30 @@ struct Barrier {
 
 // Who touched a word of shared memory last; see race.h.
 struct Touch {
-  std::uint32_t time = 0;  // 0: nobody
+  std::uint32_t time = 0;   // 0: nobody
+  std::uint32_t event = 0;  // Block::events
   std::uint32_t source = 0;
   std::uint8_t warp = 0, lane = 0, bytes = 0;  // bytes: a mask of the word's four
   bool atomic = false;
 };
 struct WordHistory {
   Touch write, read, other_read, other_lane;  // of another warp, of another lane, than `read`
+};
+
+// A phase-counting barrier object in shared memory; the 8 bytes in memory are opaque to device code.
+struct MBarrier {
+  std::int64_t expected = 0, pending = 0;  // arrivals a phase, arrivals still missing in this one
+  std::int64_t tx = 0;                     // bytes promised and not yet delivered
+  std::uint64_t phase = 0;                 // completed phases
+  std::vector<std::uint32_t> clock;        // race checker
+};
+
+struct Block;
+struct Cluster {
+  std::vector<std::unique_ptr<Block>> blocks;
+  std::uint32_t threads = 0, exited = 0, arrived = 0;  // of barrier.cluster
+  std::uint64_t phase = 0;
+  bool done() const;
 };
 
 struct Block {
@@ -40,6 +59,13 @@ struct Block {
   std::vector<Warp> warps;
   std::uint32_t threads = 0, exited = 0;
   std::uint32_t warps_done = 0;
+  Cluster* cluster = nullptr;
+  std::vector<std::uint32_t> cluster_clock;     // race checker
+  std::uint32_t rank = 0;                       // in the cluster
+  std::map<std::uint32_t, MBarrier> mbarriers;  // by offset in shared memory
+  std::vector<AsyncCopy> copies;                // issued by this block's threads and not complete
+  std::uint64_t events = 0;                     // shared-memory accesses so far, to order proxy fences
+  bool done() const { return warps_done == warps.size(); }
   std::vector<std::byte> shared;  // offset 0 is shared address kSharedBase
   std::vector<std::uint8_t> shared_written;
   std::vector<WordHistory> shared_history;  // one for each 4 bytes
@@ -50,6 +76,12 @@ struct Block {
   std::vector<std::uint8_t> local_written;
   std::uint64_t progress = 0;  // stores, exits and barriers: turns without any look like waiting for others
 };
+
+inline bool Cluster::done() const {
+  for (const auto& block : blocks)
+    if (!block->done()) return false;
+  return true;
+}
 
 struct LaunchShape {
   std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};

@@ -2,6 +2,7 @@
 #include "executor.h"
 
 #include "barrier.h"
+#include "cluster.h"
 #include "lanes.h"
 #include "race.h"
 
@@ -53,6 +54,7 @@ void exit_lanes(Warp& w, Mask lanes) {
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) w.wait[std::countr_zero(rest)] = Wait::kExited;
   ++w.block->progress;
   if (w.exited == kAllLanes) ++w.block->warps_done;
+  leave_cluster(*w.block, static_cast<std::uint32_t>(std::popcount(lanes)));
   release_after_exit(*w.block);
 }
 
@@ -157,6 +159,9 @@ Next flow(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes, Mask exec) {
     case Flow::kBarrier:
       arrive_at_barrier(w, inst, pc, exec);
       break;
+    case Flow::kClusterBarrier:
+      wait_for_cluster(w, inst, pc, exec);
+      break;
     case Flow::kYield:
       if (inst.fn != nullptr) inst.fn(w, inst, exec);
       return Next::kPause;
@@ -184,16 +189,16 @@ bool all_together(const Warp& w, const Inst& inst, Mask lanes, Mask exec) {
 
 std::uint64_t run_warp(Warp& w, std::uint64_t quantum) {
   const Inst* code = w.launch->program->code.data();
-  std::uint64_t done = 0, lane_steps = 0, loops = 0;
+  std::uint64_t done = 0, lane_steps = 0;
   bool pause = false;
   while (done < quantum && !pause) {
     const Mask ready = ~w.exited & ~w.waiting;
     if (ready == 0) break;
-    const bool give_way = loops > kPatience;
+    const bool give_way = w.rotate > kPatience;
     Group g = give_way ? out_of_turn(w, ready) : lowest(w, ready);
     const bool alone = g.lanes == ready;
     std::uint64_t stop = give_way ? std::min(quantum, done + kTurn) : quantum;
-    if (give_way) loops = 0;
+    if (give_way) w.rotate = 0;
     for (;;) {
       const Inst& inst = code[g.pc];
       Mask exec = g.lanes;
@@ -209,10 +214,10 @@ std::uint64_t run_warp(Warp& w, std::uint64_t quantum) {
         if (exec != 0 && exec != g.lanes) {
           set_pc(w, exec, target);
           set_pc(w, g.lanes & ~exec, g.pc + 1);
-          loops += target <= g.pc && !alone;
+          w.rotate += target <= g.pc && !alone;
           break;
         }
-        if (exec != 0 && target <= g.pc && !alone && ++loops > kPatience) {
+        if (exec != 0 && target <= g.pc && !alone && ++w.rotate > kPatience) {
           set_pc(w, g.lanes, target);
           break;
         }
@@ -224,6 +229,7 @@ std::uint64_t run_warp(Warp& w, std::uint64_t quantum) {
         ++g.pc;
       } else {
         pause = flow(w, inst, g.pc, g.lanes, exec) == Next::kPause;
+        if (pause && !alone) w.rotate += kPatience / 4;
         break;
       }
       if (g.pc >= g.meet || done >= stop) {

@@ -168,12 +168,14 @@ std::unique_ptr<Block> make_block(Launch& launch) {
   return block;
 }
 
-void start_block(Block& block, std::uint64_t linear) {
+void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
   Launch& launch = *block.launch;
   const auto& grid = launch.shape.grid;
-  block.linear = linear;
-  block.ctaid = {static_cast<std::uint32_t>(linear % grid[0]), static_cast<std::uint32_t>(linear / grid[0] % grid[1]),
-                 static_cast<std::uint32_t>(linear / grid[0] / grid[1])};
+  block.ctaid = ctaid;
+  block.linear = ctaid[0] + std::uint64_t{grid[0]} * (ctaid[1] + std::uint64_t{grid[1]} * ctaid[2]);
+  block.mbarriers.clear();
+  block.copies.clear();
+  block.cluster_clock.clear();
   block.exited = block.warps_done = 0;
   block.barriers = {};
   std::ranges::fill(block.shared_written, std::uint8_t{0});
@@ -187,7 +189,11 @@ void start_block(Block& block, std::uint64_t linear) {
     warp.waiting = warp.carry = 0;
     warp.pc.fill(launch.kernel->entry_pc);
     warp.wait.fill(Wait::kNone);
-    warp.parked = false;
+    warp.rotate = 0;
+    warp.cluster_phase.fill(0);
+    warp.copy_group.fill(0);
+    warp.bulk_group.fill(0);
+    warp.proxy_fence.fill(0);
     warp.clock.assign(block.warps.size(), 0);
     warp.clock[warp.index] = 1;
     warp.lane_sync.fill(0);
@@ -202,6 +208,33 @@ void start_block(Block& block, std::uint64_t linear) {
 std::size_t storage_bytes(const Block& block) {
   return block.registers.size() + 2 * block.local.size() + 2 * block.shared.size() +
          block.shared_history.size() * sizeof(WordHistory);
+}
+
+std::unique_ptr<Cluster> make_cluster(Launch& launch) {
+  auto cluster = std::make_unique<Cluster>();
+  const auto& size = launch.shape.cluster;
+  for (std::uint32_t rank = 0; rank < size[0] * size[1] * size[2]; ++rank) {
+    cluster->blocks.push_back(make_block(launch));
+    cluster->blocks.back()->cluster = cluster.get();
+    cluster->blocks.back()->rank = rank;
+    cluster->threads += cluster->blocks.back()->threads;
+  }
+  return cluster;
+}
+
+void start_cluster(Cluster& cluster, std::uint64_t number) {
+  const LaunchShape& shape = cluster.blocks[0]->launch->shape;
+  const std::uint64_t across = shape.grid[0] / shape.cluster[0], down = shape.grid[1] / shape.cluster[1];
+  const std::uint64_t at[3] = {number % across, number / across % down, number / across / down};
+  cluster.exited = cluster.arrived = 0;
+  cluster.phase = 0;
+  for (auto& block : cluster.blocks) {
+    const std::uint32_t in[3] = {block->rank % shape.cluster[0], block->rank / shape.cluster[0] % shape.cluster[1],
+                                 block->rank / shape.cluster[0] / shape.cluster[1]};
+    std::array<std::uint32_t, 3> ctaid;
+    for (std::size_t k = 0; k < 3; ++k) ctaid[k] = static_cast<std::uint32_t>(at[k] * shape.cluster[k] + in[k]);
+    start_block(*block, ctaid);
+  }
 }
 
 void check_budget(Launch& launch, Warp& warp) {
@@ -259,32 +292,55 @@ bool run_block(Block& block) {
   report(*first, inst, first_lane, "deadlock: no thread of the block can go on: " + text);
 }
 
+// One turn of a random block of the cluster that has not ended. When it cannot go on, every block gets a turn, then
+// an asynchronous copy may arrive; when that does not help either, it is a deadlock.
+void turn(Launch& launch, Cluster& cluster) {
+  std::vector<Block*> open;
+  for (auto& block : cluster.blocks)
+    if (!block->done()) open.push_back(block.get());
+  Block& block = *open[static_cast<std::size_t>(launch.draw() % open.size())];
+  bool ran = run_block(block);
+  for (Block* other : open) ran = ran || (!other->done() && run_block(*other));
+  for (auto& other : cluster.blocks) ran = ran || complete_one(*other);
+  if (!ran && !cluster.done()) deadlock(block);
+  for (Block* other : open)
+    if (other->done()) finish_copies(*other);
+}
+
+std::uint64_t progress_of(const Cluster& cluster) {
+  std::uint64_t sum = 0;
+  for (const auto& block : cluster.blocks) sum += block->progress;
+  return sum;
+}
+
 }  // namespace
 
 void run_grid(Launch& launch) {
   const auto& grid = launch.shape.grid;
-  const std::uint64_t total = std::uint64_t{grid[0]} * grid[1] * grid[2];
+  const auto& size = launch.shape.cluster;
+  const std::uint64_t blocks_each = std::uint64_t{size[0]} * size[1] * size[2];
+  const std::uint64_t total = std::uint64_t{grid[0]} * grid[1] * grid[2] / blocks_each;
   std::uint64_t next = 0;
-  std::vector<std::unique_ptr<Block>> resident, idle;
+  std::vector<std::unique_ptr<Cluster>> resident, idle;
   std::size_t window = launch.shape.cooperative ? static_cast<std::size_t>(total) : kWindow;
   std::size_t idle_turns = 0;
   while (next < total || !resident.empty()) {
     while (next < total && resident.size() < window) {
-      std::unique_ptr<Block> block = idle.empty() ? make_block(launch) : std::move(idle.back());
+      std::unique_ptr<Cluster> cluster = idle.empty() ? make_cluster(launch) : std::move(idle.back());
       if (!idle.empty()) idle.pop_back();
-      start_block(*block, next++);
-      resident.push_back(std::move(block));
+      start_cluster(*cluster, next++);
+      resident.push_back(std::move(cluster));
     }
     const auto pick = static_cast<std::size_t>(launch.draw() % resident.size());
-    Block& block = *resident[pick];
-    const std::uint64_t before = block.progress;
-    if (!run_block(block)) deadlock(block);
-    idle_turns = block.progress == before ? idle_turns + 1 : 0;
-    if (block.warps_done == block.warps.size()) {
+    Cluster& cluster = *resident[pick];
+    const std::uint64_t before = progress_of(cluster);
+    turn(launch, cluster);
+    idle_turns = progress_of(cluster) == before ? idle_turns + 1 : 0;
+    if (cluster.done()) {
       idle.push_back(std::move(resident[pick]));
       resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(pick));
-    } else if (idle_turns > 4 * resident.size() && window < launch.resident_limit &&
-               window * storage_bytes(block) < kResidentBytes) {
+    } else if (idle_turns > 4 * resident.size() && window * blocks_each < launch.resident_limit &&
+               window * blocks_each * storage_bytes(*cluster.blocks[0]) < kResidentBytes) {
       window *= 2;  // perhaps they wait for a later block, which would be resident as well
       idle_turns = 0;
     }

@@ -43,6 +43,15 @@ OrFault<void> check_limits(const kf::Launch& launch, const Kernel& kernel, const
   if (target.shared_per_block > 0 && shared > target.shared_per_block)
     return refused(
         launch, std::to_string(shared) + " bytes of shared memory, at most " + std::to_string(target.shared_per_block));
+  const std::uint64_t cluster = product(launch.cluster);
+  if (cluster == 0 || cluster > static_cast<std::uint64_t>(std::max(target.max_cluster, 1)))
+    return refused(launch,
+                   "clusters of " + std::to_string(cluster) + " blocks, at most " + std::to_string(target.max_cluster));
+  for (std::size_t k = 0; k < 3; ++k)
+    if (launch.grid[k] % launch.cluster[k] != 0) return refused(launch, "the grid is no multiple of its cluster");
+  if (kernel.required_cluster[0] != 0 &&
+      !std::equal(launch.cluster.begin(), launch.cluster.end(), kernel.required_cluster))
+    return refused(launch, "its .reqnctapercluster asks for another cluster");
   return {};
 }
 
@@ -115,7 +124,6 @@ OrFault<double> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& mem
     const Kernel* kernel = run.program->find(one.entry);
     if (kernel == nullptr) return refused(one, "the module has no such entry");
     if (auto fine = check_limits(one, *kernel, target); !fine) return std::unexpected(fine.error());
-    if (product(one.cluster) > 1 || kernel->required_cluster[0] != 0) return unsupported(one, "clusters");
     auto params = parameters(one, *kernel, run, buffers);
     if (!params) return std::unexpected(params.error());
     Launch launch;

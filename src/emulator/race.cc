@@ -30,13 +30,19 @@ bool ordered(const Warp& warp, int lane, const Touch& earlier) {
 void race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t offset, std::uint32_t bytes, Access access) {
   Block& block = *warp.block;
   const std::uint32_t now = warp.clock[warp.index];
+  ++block.events;
   const bool atomic = access == Access::kAtomic;
   for (std::uint64_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
     const std::uint64_t first = std::max(offset, word * 4), last = std::min(offset + bytes, word * 4 + 4);
     const auto mask = static_cast<std::uint8_t>(((1u << (last - first)) - 1) << (first - word * 4));
     WordHistory& history = block.shared_history[word];
-    const Touch touch{now,  inst.source, static_cast<std::uint8_t>(warp.index), static_cast<std::uint8_t>(lane),
-                      mask, atomic};
+    const Touch touch{now,
+                      static_cast<std::uint32_t>(block.events),
+                      inst.source,
+                      static_cast<std::uint8_t>(warp.index),
+                      static_cast<std::uint8_t>(lane),
+                      mask,
+                      atomic};
     auto conflicts = [&](const Touch& earlier) {
       return (earlier.bytes & mask) != 0 && !(earlier.atomic && atomic) && !ordered(warp, lane, earlier);
     };

@@ -40,12 +40,16 @@ struct alignas(64) Warp {
   const Region* last_region = nullptr;  // the global region of the last access
   std::byte* local = nullptr;           // Program::local_bytes of each lane, lane after lane
   std::uint8_t* local_written = nullptr;
-  std::uint32_t index = 0;                        // in the block
-  std::uint32_t now = 0;                          // pc of the instruction being carried out
-  std::uint64_t rotate = 0;                       // back edges taken while other lanes wait
-  bool parked = false;                            // nothing to run until another warp acts
-  std::vector<std::uint32_t> clock;               // race checker: what this warp knows of each warp's time
-  std::array<std::uint32_t, kLanes> lane_sync{};  // ... and the warp's time at each lane's last bar.warp.sync
+  std::uint32_t index = 0;                            // in the block
+  std::uint32_t now = 0;                              // pc of the instruction being carried out
+  std::uint64_t rotate = 0;                           // back edges taken while other lanes wait
+  std::array<std::uint64_t, kLanes> cluster_phase{};  // Cluster::phase when the lane arrived, plus 1; 0: has not
+  std::array<std::uint32_t, kLanes> copy_group{};     // the lane's open cp.async group, counted from 0
+  std::array<std::uint32_t, kLanes> bulk_group{};     // ... and its open bulk group
+  std::array<std::uint32_t, kLanes> proxy_fence{};    // Block::events at the lane's last fence.proxy.async
+  bool parked = false;                                // nothing to run until another warp acts
+  std::vector<std::uint32_t> clock;                   // race checker: what this warp knows of each warp's time
+  std::array<std::uint32_t, kLanes> lane_sync{};      // ... and the warp's time at each lane's last bar.warp.sync
 
   template <class T>
   T* reg(Slot slot) const {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "async_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "atomic_op.h"
+#include "block.h"
+#include "mbarrier.h"
+
+namespace kf::emulator {
+
+void capture(AsyncCopy& copy) {
+  if (copy.read_source) return;
+  copy.read_source = true;
+  std::size_t total = 0;
+  for (const AsyncPart& part : copy.parts) total += part.bytes;
+  copy.captured.resize(total);
+  std::size_t at = 0;
+  for (AsyncPart& part : copy.parts) {
+    if (part.from != nullptr) std::memcpy(copy.captured.data() + at, part.from, part.bytes);
+    at += part.bytes;
+  }
+  at = 0;
+  for (AsyncPart& part : copy.parts) {
+    part.from = copy.captured.data() + at;
+    at += part.bytes;
+  }
+}
+
+void complete(AsyncCopy& copy) {
+  for (const AsyncPart& part : copy.parts) {
+    if (copy.reduce >= 0) {
+      reduce_bytes(part.to, part.from, part.bytes, copy.reduce, copy.type);
+    } else if (part.from != nullptr) {
+      std::memcpy(part.to, part.from, part.bytes);
+    } else {
+      std::memset(part.to, 0, part.bytes);
+    }
+    if (part.flags != nullptr) std::memset(part.flags, kWritten, part.bytes);
+    // Whoever reads has waited for the completion itself, which is what orders it.
+    if (part.history != nullptr)
+      for (std::uint32_t word = 0; word < part.bytes / 4; ++word) part.history[word] = {};
+  }
+  if (copy.kind == AsyncCopy::Kind::kMbarrier) mbarrier_complete_tx(*copy.barrier_block, copy.barrier, copy.bytes);
+}
+
+void complete_groups(Block& block, AsyncCopy::Kind kind, std::uint32_t warp, int lane, std::uint32_t limit) {
+  std::erase_if(block.copies, [&](AsyncCopy& copy) {
+    if (copy.kind != kind || copy.warp != warp || copy.lane != lane || copy.group >= limit) return false;
+    complete(copy);
+    return true;
+  });
+}
+
+bool complete_one(Block& block) {
+  std::size_t candidates = 0;
+  for (const AsyncCopy& copy : block.copies) candidates += copy.kind == AsyncCopy::Kind::kMbarrier;
+  if (candidates == 0) return false;
+  std::size_t skip = static_cast<std::size_t>(block.launch->draw() % candidates);
+  for (auto copy = block.copies.begin(); copy != block.copies.end(); ++copy) {
+    if (copy->kind != AsyncCopy::Kind::kMbarrier || skip-- > 0) continue;
+    complete(*copy);
+    block.copies.erase(copy);
+    ++block.progress;
+    return true;
+  }
+  return false;
+}
+
+void finish_copies(Block& block) {
+  for (AsyncCopy& copy : block.copies) {
+    if (copy.kind == AsyncCopy::Kind::kBulkGroup && !copy.read_source) {
+      Inst inst;
+      inst.source = copy.source;
+      report(block.warps[copy.warp], inst, copy.lane,
+             "the block ends while this bulk copy still reads its shared memory: cp.async.bulk.wait_group.read 0 must "
+             "come first");
+    }
+    complete(copy);
+  }
+  block.copies.clear();
+}
+
+}  // namespace kf::emulator
