@@ -98,6 +98,7 @@ struct Profile {
 
 struct TimeReport {
   Verdict verdict;                    // of the timed outputs
+  std::int32_t arm = 0;               // index into Job::arms that a refusal is about
   Measurement measurement;
 };
 

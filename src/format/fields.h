@@ -228,7 +228,7 @@ void fields(V& visit, T& x) {
 }
 template <class V, Is<TimeReport> T>
 void fields(V& visit, T& x) {
-  visit("verdict", x.verdict), visit("measurement", x.measurement);
+  visit("verdict", x.verdict), visit("arm", x.arm), visit("measurement", x.measurement);
 }
 
 }  // namespace kf

@@ -43,6 +43,7 @@ void CaseSession::add_runners() {
     runner.name = std::move(name);
     runner.plan = &arm.plans.at(at);
     runner.own_case = !arm.own_cases.empty();
+    runner.trusted = arm.name.starts_with("baseline") || arm.name.starts_with("copy");
     runner.of = runner.own_case ? &arm.own_cases.at(at) : &case_;
     runner.modules = std::make_unique<Modules>(bench_, arm.builds);
     const auto group = std::ranges::find_if(groups_, [&](const Group& g) { return alike(*g.of, *runner.of); });
@@ -146,6 +147,7 @@ CaseResult CaseSession::run() {
     result.refusal = result.refusal ? result.refusal : quad(number, true);
   }
   result.timing = std::move(timing_);
+  result.refused_arm = refused_arm_;
   return result;
 }
 
@@ -160,7 +162,7 @@ std::optional<Verdict> CaseSession::first_launches() {
     Planned launch;
     launch.arm = static_cast<std::int32_t>(arm);
     prepare(launch);
-    parts_.candidate(arm == 0);
+    parts_.candidate(!runner.trusted);
     OrFault<void> done;
     if (const OrFault<ModuleHandle> module = module_of(runner)) {
       done = bench_.tried(parts_.busy.during([&] {
@@ -170,15 +172,19 @@ std::optional<Verdict> CaseSession::first_launches() {
       done = std::unexpected(module.error());
     }
     parts_.candidate(false);
-    if (!done && arm == 0) {
-      return refused(verdict_of(Gate::kTimedRun, done.error()));
+    if (done) {
+      continue;
     }
-    if (!done) {
-      drop(launch.arm, std::string(to_string(done.error().kind)) + ": " + done.error().detail);
-      if (!bench_.alive()) {
-        throw RigFailure{{Fault::Kind::kRig, std::string(to_string(done.error().kind)),
-                          runner.name + " ended the device: " + done.error().detail}};
-      }
+    if (arm == 0 || (!bench_.alive() && !runner.trusted)) {
+      refused_arm_ = launch.arm < static_cast<std::int32_t>(parts_.job.arms.size()) ? launch.arm : 0;
+      Verdict verdict = verdict_of(Gate::kTimedRun, done.error());
+      verdict.message = arm == 0 ? verdict.message : runner.name + ": " + verdict.message;
+      return refused(std::move(verdict));
+    }
+    drop(launch.arm, std::string(to_string(done.error().kind)) + ": " + done.error().detail);
+    if (!bench_.alive()) {
+      throw RigFailure{{Fault::Kind::kRig, std::string(to_string(done.error().kind)),
+                        runner.name + " ended the device: " + done.error().detail}};
     }
   }
   return std::nullopt;

@@ -46,7 +46,8 @@ struct SessionParts {
 
 struct CaseResult {
   CaseTiming timing;
-  std::optional<Verdict> refusal;  // of arm 0; nothing more can be measured then
+  std::optional<Verdict> refusal;  // nothing more can be measured then
+  std::int32_t refused_arm = 0;
 };
 
 // Times one case of the job.
@@ -63,6 +64,7 @@ class CaseSession {
     const ResolvedPlan* plan = nullptr;
     std::size_t group = 0;
     bool own_case = false, dropped = false;
+    bool trusted = false;  // a baseline or a copy row: the spec's or ours, not a model's
     std::unique_ptr<Modules> modules;
     std::vector<CaseBuffers> workspaces;  // one for each of its two launches of a quad
   };
@@ -109,6 +111,7 @@ class CaseSession {
   std::vector<Group> groups_;
   std::optional<VerificationPlan> verification_;
   CaseTiming timing_;
+  std::int32_t refused_arm_ = 0;
 };
 
 }  // namespace kf

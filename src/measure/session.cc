@@ -44,6 +44,7 @@ TimeReport time_all(Bench& bench, const Job& job, const Clock& clock, const std:
     report.verdict.checks += result.timing.verified;
     if (result.refusal) {
       report.verdict = *std::move(result.refusal);
+      report.arm = result.refused_arm;
     }
     for (const Sample& sample : result.timing.samples) {
       in_arms += 1e-9 * sample.nanoseconds;

@@ -207,6 +207,15 @@ TEST(Session, BlamesTheRigWhenABaselineEndsTheDevice) {
   EXPECT_THAT(report.error().what, HasSubstr("baseline:illegal"));
 }
 
+TEST(Session, NamesTheVariantThatEndedTheDevice) {
+  Job job = toy_time({"good", "naive", "illegal"}, {toy_case(3, 8)});
+  job.arms[1].name = "variant:1";
+  job.arms[2].name = "variant:2";
+  const TimeReport report = report_of(job);
+  EXPECT_EQ(report.verdict.reason, "illegal_access");
+  EXPECT_EQ(report.arm, 2);
+}
+
 TEST(Session, MakesContentsAnewWhereBuffersAreLarge) {
   HostDeviceOptions options = fakes::toy_device();
   options.facts.l2_bytes = 16;  // every case is above eight times that
