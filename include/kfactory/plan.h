@@ -89,7 +89,8 @@ OrErrors<LaunchPlan> parse_plan(std::string_view json, const std::string& where)
 // Every assignment of `tune`, first name slowest; one empty assignment when there is none. With `select`
 // the result has size 1 and the choice is made per case by `assignment_for`.
 std::vector<Assignment> tune_points(const LaunchPlan& plan);
-// The assignment that holds for a case: the first `select` whose `when` is non-zero, else `chosen`.
+// The assignment that holds for a case: the first `select` whose `when` is non-zero, over `chosen`; else `chosen`.
+// build_request and resolve_plan apply it themselves; applying it twice changes nothing.
 OrError<Assignment> assignment_for(const LaunchPlan& plan, const Scope& scope, const Assignment& chosen);
 
 // Text put in front of candidates: `using T = ...`, KF_T_BFLOAT16, CUtensorMap, fixed-width names.

@@ -108,7 +108,9 @@ struct Work {
 };
 OrError<Work> work_of(const Spec& spec, const Case& of);
 
-// What `slice` rows of the reference work on: the same case with the axis set to `extent`, strides kept.
+// What the reference works on: the same case with the axis set to `extent` (an empty axis: the whole case). Inputs keep
+// dtype and strides; outputs are dense float64; conditions follow as further outputs ("y__cond"); the contents of an
+// inout tensor before the launch are the input "state__in". Pass it to build_request and resolve_plan as any case.
 OrError<Case> slice_of(const Spec& spec, const Case& of, const std::string& axis, std::int64_t extent);
 
 }  // namespace kf

@@ -26,7 +26,7 @@ struct VariantId {
   auto operator<=>(const VariantId&) const = default;
 };
 
-// Names a case within a spec: "time/3:M=32768,N=256,T=bfloat16".
+// Names a case within a spec by what it chooses: "time/M=32768,N=256,T=bfloat16".
 struct CaseId {
   std::string value;
   auto operator<=>(const CaseId&) const = default;

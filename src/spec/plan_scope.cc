@@ -100,13 +100,17 @@ OrError<PlanScope> plan_scope(const Spec& spec, const LaunchPlan& plan, const Ca
   PlanScope result;
   result.scope = scope_of(spec, of);
   add_device(facts, result.scope);
-  if (auto error = add_tuned(plan, assignment, result)) {
+  const OrError<Assignment> selected = assignment_for(plan, result.scope, assignment);  // twice changes nothing
+  if (!selected) {
+    return std::unexpected(selected.error());
+  }
+  if (auto error = add_tuned(plan, *selected, result)) {
     return std::unexpected(std::move(*error));
   }
   if (auto error = add_defined(plan, result)) {
     return std::unexpected(std::move(*error));
   }
-  for (const auto& [name, value] : assignment) {
+  for (const auto& [name, value] : *selected) {
     result.macros.emplace_back(name, value);
   }
   return result;

@@ -236,6 +236,19 @@ TEST(BuildRequest, IsEqualForCasesThatDifferInNothingTheCodeSees) {
   EXPECT_EQ(first->prelude, other->prelude);
 }
 
+TEST(BuildRequest, SelectsByCaseAndDeviceByItself) {
+  const Spec spec = good_spec();
+  const Candidate candidate{
+      good_plan(with(kPlanText, "\"workspaces\"",
+                     R"("select": [{"when": "M >= 128 && sm_count == 132", "set": {"ROWS": 4}}], "workspaces")")),
+      ""};
+  const Assignment chosen = tune_points(candidate.plan).front();
+  EXPECT_THAT(build_request(spec, candidate, spec.cases.at("time")[0], chosen, test::h200())->defines,
+              ElementsAre("VEC=8", "ROW_LEN=4096", "ROWS=4", "STAGES=2"));
+  EXPECT_THAT(build_request(spec, candidate, spec.cases.at("check")[0], chosen, test::h200())->defines,
+              ElementsAre("VEC=8", "ROW_LEN=64", "ROWS=1", "STAGES=2"));
+}
+
 TEST(BuildRequest, PutsNegativeValuesInParentheses) {
   const Spec spec = good_spec();
   const Candidate candidate{good_plan(with(kPlanText, "\"ROW_LEN\": \"N\"", "\"ROW_LEN\": \"0 - N\"")), ""};
