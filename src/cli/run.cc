@@ -35,7 +35,8 @@ std::string folder_time(const std::string& utc) {
   return text;
 }
 
-fs::path prepare_folder(const Options& options, const Spec& spec, const Clock& clock) {
+// Where the run lives; refuses what is not there to resume, and what is there already.
+fs::path choose_folder(const Options& options, const Spec& spec, const Clock& clock) {
   if (options.resume && options.out.empty()) {
     throw UsageError{{{"--resume", "which run?", "name its folder with --out"}}};
   }
@@ -50,12 +51,15 @@ fs::path prepare_folder(const Options& options, const Spec& spec, const Clock& c
     throw UsageError{
         {{folder.string(), "already holds a run", "go on with it with --resume, or choose another --out"}}};
   }
+  return folder;
+}
+
+void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
     throw Fatal("the run folder " + folder.string() + " cannot be made: " + error.message());
   }
-  return folder;
 }
 
 // A run belongs to one spec, its reference and its baselines: with another one its verdicts would mean nothing.
@@ -193,12 +197,13 @@ std::vector<Lesson> earlier_lessons(const Options& options, const Spec& spec, co
 int run_command(Session& session) {
   const Options& options = session.options;
   const Spec spec = read_spec(options.spec);
+  SteadyClock clock;
+  const RunFolder folder(choose_folder(options, spec, clock));
   const ModelConfig config = model_config(options, session.settings);
   const RunSettings settings = run_settings(session);
-  SteadyClock clock;
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
   const Machine machine = open_machine(session, spec.arch);
-  const RunFolder folder(prepare_folder(options, spec, clock));
+  make_folder(folder.root());
   SqliteLedger ledger(folder.ledger_file(), SqliteLedger::Mode::kWrite);
   refuse_changed_spec(ledger, spec);
 

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: help, exit codes, settings, output for people and for programs."""
+import json
+import pty
+import os
+import subprocess
+import unittest
+
+from factory import BINARY, BROKEN, Case, RIGHT, SOURCE, SPEC, TAIL, WRONG
+
+COMMANDS = ["run", "bench", "eval", "check", "show", "lessons", "doctor", "config"]
+
+
+class Help(Case):
+    def test_every_command_has_an_example_that_names_it(self):
+        for command in COMMANDS:
+            text = self.call(command, "--help").stdout
+            self.assertIn("Example:", text)
+            self.assertIn(f"kfactory {command}", text.split("Example:")[1])
+
+    def test_the_overview_lists_commands_and_exit_codes_but_not_the_worker(self):
+        text = self.call("--help").stdout
+        for command in COMMANDS:
+            self.assertIn(f"  {command} ", text)
+        self.assertIn("130 interrupted", text)
+        self.assertNotIn("worker", text)
+
+    def test_version(self):
+        self.assertRegex(self.call("--version").stdout, r"^kfactory \d+\.\d+\.\d+\n$")
+
+
+class Usage(Case):
+    def test_mistakes_end_with_two_and_say_what_to_do(self):
+        for arguments, words in [
+            ([], "subcommand"),
+            (["frobnicate"], ""),
+            (["eval", SPEC], "candidate"),
+            (["eval", "no/such.json", "x.cu"], "no/such.json"),
+            (["run", SPEC, "--device", "abacus"], "auto, cuda, emulator, none"),
+            (["run", SPEC, "--attempts", "many"], "whole number"),
+            (["run", SPEC, "--wall", "soon"], "90s"),
+            (["run", SPEC, "--resume"], "--out"),
+            (["run", SPEC, "--out", "empty", "--resume", "--replay", "x"], ""),
+            (["show", "nowhere"], "ledger.sqlite"),
+            (["eval", SPEC, SPEC, "--device", "none"], ""),
+            (["eval", SPEC, SPEC, "--device", "none", "--target", "Z80"], ""),
+        ]:
+            done = self.call(*arguments, code=2)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(done.stdout, "", arguments)
+
+    def test_a_wrong_spec_lists_every_mistake_with_its_path(self):
+        spec = json.loads(SPEC.read_text())
+        spec["axes"]["N"] = {"type": "vra"}
+        spec["cases"]["check"].append({"N": "many"})
+        (self.folder / "bad.json").write_text(json.dumps(spec))
+        done = self.call("check", "bad.json", code=2)
+        self.assertIn("$.axes.N", done.stderr)
+
+
+class Settings(Case):
+    def show(self, *arguments, code=0):
+        return self.call("config", "show", *arguments, code=code)
+
+    def row(self, key, *arguments):
+        return next(line.split() for line in self.show(*arguments).stdout.splitlines() if line.startswith(key))
+
+    def test_flag_beats_environment_beats_project_beats_user(self):
+        self.assertEqual(self.row("run.attempts")[1], "16")
+        (self.folder / "kfactory").mkdir()
+        (self.folder / "kfactory/config.toml").write_text("[run]\nattempts = 3\n")
+        self.assertEqual(self.row("run.attempts")[1], "3")
+        (self.folder / "kfactory.toml").write_text("[run]\nattempts = 4\n")
+        self.assertEqual(self.row("run.attempts")[1:3], ["4", "kfactory.toml"])
+        self.environment["KFACTORY_RUN_ATTEMPTS"] = "5"
+        self.assertEqual(self.row("run.attempts")[1:3], ["5", "KFACTORY_RUN_ATTEMPTS"])
+        self.assertEqual(self.row("run.attempts", "--attempts", "6")[1], "6")
+
+    def test_a_project_file_may_not_say_where_keys_go_unless_trusted(self):
+        for line in ['[model]\nbase_url = "http://evil.example/v1"', '[model]\napi_key_env = "AWS_SECRET"', '[device]\nlauncher = "sh -c"',
+                     '[model]\ncommand = "rm"']:
+            (self.folder / "kfactory.toml").write_text(line + "\n")
+            self.assertIn("--trust-project", self.show(code=2).stderr)
+            self.show("--trust-project")
+
+    def test_an_unknown_setting_names_its_line(self):
+        (self.folder / "kfactory.toml").write_text("[run]\nattempts = 4\nattemps = 5\n")
+        self.assertIn("kfactory.toml:3", self.show(code=2).stderr)
+
+    def test_keys_are_never_shown(self):
+        self.environment["OPENAI_API_KEY"] = "sk-marker-0451"
+        text = self.show().stdout
+        self.assertIn("OPENAI_API_KEY: set (not shown)", text)
+        self.assertNotIn("0451", text)
+
+
+class Evaluating(Case):
+    def write(self, text):
+        path = self.folder / "candidate.cu"
+        path.write_text(text)
+        return path
+
+    def evaluate(self, text, *arguments, code):
+        done = self.call("eval", SPEC, self.write(text), "--json", *arguments, code=code)
+        return json.loads(done.stdout)
+
+    def test_a_right_candidate_passes_on_the_emulator_and_is_labelled_an_estimate(self):
+        result = self.evaluate(RIGHT, "--device", "emulator", code=0)
+        self.assertEqual(result["kfactory_eval"], 1)
+        self.assertEqual(result["state"], "measured")
+        self.assertTrue(result["verdict"]["passed"])
+        self.assertEqual(result["score"]["method"], "estimate")
+        self.assertEqual(result["device"]["kind"], "emulator")
+
+    def test_wrong_candidates_are_refused_with_gate_and_reason(self):
+        for text, gate in [(WRONG, "check"), (TAIL, "check"), (BROKEN, "compile"), ('#include "/etc/passwd"\n' + RIGHT, "source audit")]:
+            result = self.evaluate(text, "--device", "emulator", code=3)
+            self.assertEqual(result["state"], "rejected")
+            self.assertEqual(result["verdict"]["gate"], gate)
+            self.assertNotIn("root:", json.dumps(result))
+
+    def test_without_a_device_it_is_built_and_said_not_to_be_executed(self):
+        result = self.evaluate(WRONG, "--device", "none", code=3)
+        self.assertEqual(result["state"], "built")
+        self.assertFalse(result["executed"])
+        done = self.call("eval", SPEC, self.write(RIGHT), "--device", "none", code=3)
+        self.assertIn("NOT executed", done.stdout)
+
+    def test_explain_shows_the_lines_that_an_error_names(self):
+        done = self.call("eval", SPEC, self.write(BROKEN), "--device", "none", "--explain", code=3)
+        self.assertIn("| " + next(line for line in BROKEN.splitlines() if "undeclared_name" in line), done.stdout)
+
+    def test_a_plan_that_breaks_a_limit_is_refused_at_the_plan_gate(self):
+        result = self.evaluate(RIGHT.replace('"block": ["256"]', '"block": ["4096"]'), "--device", "none", code=3)
+        self.assertEqual(result["verdict"]["gate"], "plan")
+
+    def test_every_architecture_that_is_named_compiles(self):
+        for target in ["H200", "B200"]:
+            self.evaluate(RIGHT, "--device", "none", "--target", target, code=3)
+
+
+class Checking(Case):
+    def test_the_spec_is_admitted_on_the_emulator(self):
+        done = self.call("check", SPEC, "--device", "emulator")
+        self.assertIn("admitted", done.stdout)
+
+    def test_without_a_device_admission_is_said_not_to_have_run(self):
+        done = self.call("check", SPEC, "--device", "none")
+        self.assertIn("admission not run", done.stdout)
+        self.assertIsNone(json.loads(self.call("check", SPEC, "--device", "none", "--json").stdout)["admission"])
+
+
+class Output(Case):
+    def on_terminal(self, *arguments):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.folder, env=self.environment, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+        process.wait(timeout=60)
+        os.close(ours)
+        return text.decode()
+
+    def test_a_pipe_gets_plain_lines(self):
+        path = self.folder / "candidate.cu"
+        path.write_text(BROKEN)
+        done = self.call("eval", SPEC, path, "--device", "none", code=3)
+        self.assertNotIn("\x1b", done.stdout)
+        self.assertNotIn("\r", done.stdout)
+
+    def test_a_terminal_gets_colour_unless_no_color_is_set(self):
+        path = self.folder / "candidate.cu"
+        path.write_text(BROKEN)
+        self.assertIn("\x1b[31m", self.on_terminal("eval", SPEC, path, "--device", "none"))
+        self.environment["NO_COLOR"] = "1"
+        self.assertNotIn("\x1b[31m", self.on_terminal("eval", SPEC, path, "--device", "none"))
+
+    def test_a_terminal_gets_a_live_line_during_a_run(self):
+        text = self.on_terminal("run", SPEC, "--device", "none", "--replay", self.replay(), "--out", "out")
+        self.assertIn("\r\x1b[K", text)
+        self.assertIn("right, ", text)
+
+    def test_control_characters_of_a_candidate_never_reach_the_terminal(self):
+        path = self.folder / "candidate.cu"
+        path.write_text(RIGHT.replace("one thread an element", "\\u001b]0;owned\\u0007"))
+        done = self.call("eval", SPEC, path, "--device", "none", code=3)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+    def test_doctor_says_what_it_found_and_how(self):
+        text = self.call("doctor").stdout
+        for word in ["NVRTC", "found via", "driver", "sandbox", "model", "disk"]:
+            self.assertIn(word, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
