@@ -34,8 +34,8 @@ OrError<Layout> layout_of(const Tensor& tensor) {
   layout.elements = tensor.elements();
   layout.columns = std::max<i64>(1, layout.shape[kMaxRank - 1]);
   std::iota(layout.order, layout.order + kMaxRank, 0);
-  std::stable_sort(layout.order, layout.order + kMaxRank,
-                   [&](int a, int b) { return layout.stride[a] > layout.stride[b]; });
+  std::sort(layout.order, layout.order + kMaxRank,
+            [&](int a, int b) { return std::pair(-layout.stride[a], a) < std::pair(-layout.stride[b], b); });
   i64 reach = 0;      // offset of the last element so far, smallest stride first
   i64 row_major = 1;  // stride that the dim would have without gaps
   layout.dense = 1;

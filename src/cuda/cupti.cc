@@ -190,7 +190,7 @@ OrError<std::vector<Activity>> ActivityRecorder::take() {
     return std::unexpected(
         Error{"CUPTI", "dropped " + std::to_string(dropped) + " records", "time fewer launches at once"});
   }
-  std::ranges::stable_sort(records, {}, &Activity::correlation);
+  std::ranges::sort(records, {}, &Activity::correlation);
   return records;
 }
 
