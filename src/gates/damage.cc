@@ -48,7 +48,7 @@ Box box_of(const Mismatch& mismatch, const Tensor& tensor) {
 
 std::string rows_text(const Mismatch& mismatch, const Box& box) {
   if (mismatch.wrong_rows == mismatch.rows) {
-    return mismatch.rows == 1 ? "the only row" : "all " + std::to_string(mismatch.rows) + " rows";
+    return mismatch.rows == 1 ? "" : "all " + std::to_string(mismatch.rows) + " rows";
   }
   const std::int64_t spanned = box.last_row - box.first_row + 1;
   if (mismatch.wrong_rows == spanned || spanned <= 0) {
@@ -60,14 +60,14 @@ std::string rows_text(const Mismatch& mismatch, const Box& box) {
 
 std::string columns_text(const Mismatch& mismatch, const Box& box) {
   if (mismatch.wrong_columns == mismatch.columns) {
-    return mismatch.columns == 1 ? "" : ", all " + std::to_string(mismatch.columns) + " columns";
+    return mismatch.columns == 1 ? "" : "all " + std::to_string(mismatch.columns) + " columns";
   }
   const std::int64_t spanned = box.last_column - box.first_column + 1;
   if (mismatch.wrong_columns == spanned) {
-    return ", columns " + range(box.first_column, box.last_column) + " of " + std::to_string(mismatch.columns);
+    return "columns " + range(box.first_column, box.last_column) + " of " + std::to_string(mismatch.columns);
   }
-  return ", " + std::to_string(mismatch.wrong_columns) + " columns between " + std::to_string(box.first_column) +
-         " and " + std::to_string(box.last_column) + " of " + std::to_string(mismatch.columns);
+  return std::to_string(mismatch.wrong_columns) + " columns between " + std::to_string(box.first_column) + " and " +
+         std::to_string(box.last_column) + " of " + std::to_string(mismatch.columns);
 }
 
 // The largest power of two (at least 4) that `first` is a multiple of and `size` is not: a tile whose tail is missing.
@@ -124,7 +124,9 @@ std::string describe_damage(const Mismatch& mismatch, const Tensor& tensor) {
     return "";
   }
   const Box box = box_of(mismatch, tensor);
-  std::string text = rows_text(mismatch, box) + columns_text(mismatch, box);
+  const std::string rows = rows_text(mismatch, box), columns = columns_text(mismatch, box);
+  std::string text = rows + (rows.empty() || columns.empty() ? "" : ", ") + columns;
+  text = text.empty() ? "the only element" : text;
   if (mismatch.unwritten == mismatch.wrong) {
     text += ", all unwritten";
   } else if (mismatch.unwritten > 0) {
@@ -144,10 +146,13 @@ std::string mismatch_message(const Mismatch& m) {
             " with RMS error " + number(m.worst_out) + " where the reference's RMS is " + number(m.worst_ref) +
             " (allowed " + number(m.worst_bound) + ")";
   } else {
-    text += "wrong; the worst is at " + index_text(m.worst_index) + ": got " + number(m.worst_out) + ", reference " +
-            number(m.worst_ref) + ", allowed difference " + number(m.worst_bound);
+    const bool unwritten = m.unwritten == m.wrong;
+    text += unwritten ? "not written, for example " : "wrong; the worst is at ";
+    text += index_text(m.worst_index) + ": ";
+    text += unwritten ? "reference " + number(m.worst_ref)
+                      : "got " + number(m.worst_out) + ", reference " + number(m.worst_ref);
     if (std::isfinite(m.worst_ratio)) {
-      text += " (" + number(m.worst_ratio) + " times too far)";
+      text += ", allowed difference " + number(m.worst_bound) + " (" + number(m.worst_ratio) + " times too far)";
     }
   }
   return m.shape.empty() ? text : text + ". " + m.shape;

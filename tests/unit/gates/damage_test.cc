@@ -79,7 +79,7 @@ TEST(Damage, OfScalarsAndVectorsHasWordsToo) {
   Tensor scalar;
   Mismatch m;
   m.elements = m.wrong = m.rows = m.wrong_rows = m.columns = m.wrong_columns = 1;
-  EXPECT_THAT(describe_damage(m, scalar), HasSubstr("the only row"));
+  EXPECT_THAT(describe_damage(m, scalar), HasSubstr("the only element"));
 }
 
 TEST(Damage, IsSilentAboutNothing) {
@@ -94,6 +94,17 @@ TEST(Message, QuotesTheWorstElementWithWhatWasAllowed) {
             "times too far)");
   m.by_rms = true;
   EXPECT_THAT(mismatch_message(m), HasSubstr("RMS error 1.5"));
+}
+
+TEST(Message, OfUnwrittenElementsQuotesNoPoison) {
+  Mismatch m = box(matrix(1, 16), 0, 0, 14, 15, true);
+  m.worst_out = std::numeric_limits<double>::quiet_NaN(), m.worst_ref = 2,
+  m.worst_ratio = std::numeric_limits<double>::infinity();
+  m.shape = describe_damage(m, matrix(1, 16));
+  EXPECT_EQ(mismatch_message(m),
+            "y: 2 of 16 elements are not written, for example [0, 14]: reference 2. columns 14..15 of 16, all "
+            "unwritten: the end "
+            "of each row is not covered");
 }
 
 TEST(Merge, AddsSlicesOfRows) {
