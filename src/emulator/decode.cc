@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "decoder.h"
 
@@ -38,6 +39,7 @@ OrError<Program> Decoder::run() {
   lay_out_functions();
   for (std::size_t n = 0; n < module_.functions.size(); ++n)
     if (module_.functions[n].defined) decode_function(n);
+  refuse_recursion();
   for (const auto& [pc, callee] : calls_) program_.code[pc].imm = program_.function_pcs.at(callee);
   for (Kernel& kernel : program_.kernels) kernel.entry_pc = program_.function_pcs.at(kernel.name);
   program_.register_bytes = next_slot_;
@@ -245,6 +247,30 @@ void Decoder::decode_function(std::size_t n) {
     else
       program_.extras[branch.extra] = pc_of_label(branch.label);
   }
+}
+
+// Registers and frames have fixed places, so a function that is active twice would overwrite itself.
+void Decoder::refuse_recursion() {
+  std::map<std::string, std::set<std::string>> reach;
+  for (const auto& [pc, callee] : calls_) reach[caller_of_.at(pc)].insert(callee);
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (auto& [name, callees] : reach) {
+      std::set<std::string> more;
+      for (const std::string& callee : callees)
+        if (auto next = reach.find(callee); next != reach.end()) more.insert(next->second.begin(), next->second.end());
+      for (const std::string& callee : more) grew |= callees.insert(callee).second;
+    }
+  }
+  std::erase_if(calls_, [&](const auto& call) {
+    const auto found = reach.find(call.second);
+    if (found == reach.end() || !found->second.contains(call.second)) return false;
+    Inst& inst = program_.code[call.first];
+    inst.flow = Flow::kUnsupported;
+    inst.imm = static_cast<std::int64_t>(program_.unsupported.size());
+    program_.unsupported.push_back("a call of '" + call.second + "', which is recursive");
+    return true;
+  });
 }
 
 void Decoder::guard(Inst& inst, const PtxInstruction& instruction) {

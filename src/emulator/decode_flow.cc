@@ -185,6 +185,7 @@ void Decoder::decode_call(const PtxInstruction& in, Binder& b) {
   guard(inst, in);
   inst.flow = Flow::kCall;
   calls_.emplace_back(program_.code.size(), target.name);
+  caller_of_[program_.code.size()] = module_.functions[function_].name;
   emit(inst);
   copy_params(in, out_of);
 }

@@ -36,6 +36,7 @@ class Decoder final : public Places {
   void lay_out_functions();
   void assign_registers();
   void decode_function(std::size_t n);
+  void refuse_recursion();
   void decode_instruction(const PtxInstruction& instruction);
   // decode_flow.cc: branches, calls, returns, and instructions that the scheduler carries out
   bool decode_flow(const PtxInstruction& instruction, Binder& binder);
@@ -56,6 +57,7 @@ class Decoder final : public Places {
   std::map<std::pair<Special, int>, Slot> specials_;
   std::map<int, Slot> sinks_;
   std::vector<std::pair<std::size_t, std::string>> calls_;
+  std::map<std::size_t, std::string> caller_of_;  // of each call, by pc
   std::vector<Branch> branches_;
   std::size_t function_ = 0;
   std::uint32_t next_slot_ = 0, next_predicate_ = 0;

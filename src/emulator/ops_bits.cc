@@ -93,11 +93,17 @@ struct Bfind {  // position of the most significant non-sign bit
     return kShift ? W(int(8 * sizeof(T)) - 1 - at) : W(at);
   }
 };
+// Positions and lengths are 0..255 in PTX. Beyond that hardware takes the low byte for 32-bit fields and
+// clamps for 64-bit ones.
+template <std::size_t kBytes>
+int field_operand(W x) {
+  return kBytes == 8 ? int(std::min<W>(x, 255)) : int(x & 0xff);
+}
 struct Bfe {
   template <class T>
   T operator()(T a, W b, W c) const {
     constexpr int kTop = 8 * sizeof(T) - 1;
-    const int pos = int(b & 0xff), len = int(c & 0xff);
+    const int pos = field_operand<sizeof(T)>(b), len = field_operand<sizeof(T)>(c);
     const int sign_at = std::min(pos + len - 1, kTop);
     const bool sign = std::is_signed_v<T> && len > 0 && ((a >> sign_at) & 1) != 0;
     std::make_unsigned_t<T> r = 0;
@@ -115,7 +121,7 @@ void bfi(Warp& w, const Inst& i, Mask lanes) {
   const W *c = w.reg<W>(i.c), *e = w.reg<W>(i.e);
   each_lane(lanes, [=](int l) {
     constexpr int kBits = 8 * sizeof(T);
-    const int pos = int(c[l] & 0xff), len = std::min(int(e[l] & 0xff), kBits);
+    const int pos = field_operand<sizeof(T)>(c[l]), len = std::min(field_operand<sizeof(T)>(e[l]), kBits);
     const T ones = len >= kBits ? ~T(0) : T((T(1) << len) - 1);
     const T field = pos >= kBits ? T(0) : T(ones << pos);
     d[l] = T((b[l] & ~field) | (pos >= kBits ? T(0) : T((a[l] & ones) << pos)));

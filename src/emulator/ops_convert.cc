@@ -47,14 +47,14 @@ double real_value(std::uint64_t bits, Type type, bool ftz) {
       return E5m2::decode(static_cast<std::uint32_t>(bits & 0xff));
     default: {
       const float x = float_of_bits(static_cast<std::uint32_t>(bits));
-      return ftz ? flush(x) : x;
+      return ftz ? canonical(flush(x)) : x;
     }
   }
 }
 
 std::uint64_t encode_real(double x, Type type, Round round, int flags) {
   if ((flags & kSat) != 0) x = x > 0 ? std::min(x, 1.0) : 0.0;
-  if ((flags & kRelu) != 0 && x < 0) x = 0.0;
+  if ((flags & kRelu) != 0 && x == x && std::signbit(x)) x = 0.0;
   const bool finite = (flags & kFinite) != 0;
   switch (type) {
     case Type::kF16:
@@ -66,7 +66,7 @@ std::uint64_t encode_real(double x, Type type, Round round, int flags) {
     case Type::kE5m2:
       return E5m2::encode(x, round, finite);
     case Type::kTf32:
-      return x != x ? kNan32 : std::uint64_t{Tf32::encode(x, round, finite)} << 13;
+      return x != x ? 0x7fff'e000u : std::uint64_t{Tf32::encode(x, round, finite)} << 13;
     case Type::kF64:
       return std::bit_cast<std::uint64_t>(x);
     default: {
@@ -78,6 +78,13 @@ std::uint64_t encode_real(double x, Type type, Round round, int flags) {
       return bits_of_float(result);
     }
   }
+}
+
+// NaN keeps its sign and the upper part of its payload on the way down from f64; tf32 by .rna is a plain cut.
+std::uint64_t narrow_nan(std::uint64_t bits, Type to) {
+  const std::uint64_t sign = bits >> 63, payload = bits & ((std::uint64_t{1} << 51) - 1);
+  if (to == Type::kF64) return bits | std::uint64_t{1} << 51;
+  return to == Type::kF32 ? sign << 31 | 0x7fc0'0000u | payload >> 29 : sign << 15 | 0x7e00u | payload >> 42;
 }
 
 double to_integral(double x, Round round) {
@@ -158,7 +165,11 @@ void convert(Warp& w, const Inst& i, Mask lanes) {
     std::uint64_t value = load(w, i.a, from_bits, l);
     if (is_real(from)) {
       double x = real_value(value, from, (i.width & kFtz) != 0);
-      if (!is_real(to))
+      if (x != x && from == Type::kF64 && (to == Type::kF64 || to == Type::kF32 || to == Type::kF16)) {
+        value = (i.width & kSat) != 0 ? 0 : narrow_nan(value, to);
+      } else if (x != x && to == Type::kTf32 && round == Round::kNearestAway) {
+        value &= 0xffff'e000u;
+      } else if (!is_real(to))
         value = real_to_integer(x, from, to, round);
       else if ((i.width & kToInteger) != 0)
         value = encode_real(to_integral(x, round), to, Round::kNearestEven, i.width);
@@ -238,7 +249,7 @@ struct FromHalf {
   float operator()(std::uint16_t x) const { return canonical(half_to_float(x)); }
 };
 struct FromBfloat {
-  float operator()(std::uint16_t x) const { return canonical(bfloat_to_float(x)); }
+  float operator()(std::uint16_t x) const { return bfloat_to_float(x); }
 };
 struct ToHalf {
   std::uint16_t operator()(float x) const { return float_to_half(x); }

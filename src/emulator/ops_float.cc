@@ -40,9 +40,15 @@ struct Fma32 {
     return finish<kSat>(flush_if<kFtz>(std::fma(flush_if<kFtz>(a), flush_if<kFtz>(b), flush_if<kFtz>(c))));
   }
 };
+// With .ftz a quotient that is tiny before rounding is flushed, even where a directed rounding would reach 2^-126.
 template <bool kFtz, bool kSat>
 struct Div32 {
-  float operator()(float a, float b) const { return canonical(flush_if<kFtz>(flush_if<kFtz>(a) / flush_if<kFtz>(b))); }
+  float operator()(float a, float b) const {
+    a = flush_if<kFtz>(a), b = flush_if<kFtz>(b);
+    const float r = a / b;
+    if (kFtz && std::fabs(static_cast<double>(a) / static_cast<double>(b)) < 0x1p-126) return std::copysign(0.0f, r);
+    return canonical(r);
+  }
 };
 
 // The plain case gets the machine's own fused multiply-add where it has one.
@@ -61,20 +67,31 @@ void fma32(Warp& w, const Inst& i, Mask lanes) {
   map3<float, float, float, float, Fma32<false, false>>(w, i, lanes);
 }
 
+// f64 keeps NaN payloads: the last NaN operand wins and becomes quiet (measured on an H200). Division follows the
+// host, which agrees.
+double quiet(double x) {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) | std::uint64_t{1} << 51);
+}
+double nan_of(double r, double a, double b) {
+  return r == r ? r : b != b ? quiet(b) : a != a ? quiet(a) : r;
+}
 struct Add64 {
-  double operator()(double a, double b) const { return a + b; }
+  double operator()(double a, double b) const { return nan_of(a + b, a, b); }
 };
 struct Sub64 {
-  double operator()(double a, double b) const { return a - b; }
+  double operator()(double a, double b) const { return nan_of(a - b, a, b); }
 };
 struct Mul64 {
-  double operator()(double a, double b) const { return a * b; }
+  double operator()(double a, double b) const { return nan_of(a * b, a, b); }
 };
 struct Div64 {
   double operator()(double a, double b) const { return a / b; }
 };
 struct Fma64 {
-  double operator()(double a, double b, double c) const { return std::fma(a, b, c); }
+  double operator()(double a, double b, double c) const {
+    const double r = std::fma(a, b, c);
+    return nan_of(r, b != b || c == c ? a : c, b);  // b, then c, then a
+  }
 };
 
 // Directed roundings run the same handler under the host's rounding mode.
@@ -135,14 +152,17 @@ void min_max32(Warp& w, const Inst& i, Mask lanes) {
 }
 template <bool kMax>
 struct MinMax64 {
-  double operator()(double a, double b) const { return pick<double, kMax>(a, b); }
+  double operator()(double a, double b) const {
+    const double r = pick<double, kMax>(a, b);
+    return r != r ? quiet(r) : r;
+  }
 };
 
 struct Abs64 {
-  std::uint64_t operator()(std::uint64_t a) const { return a & ~(std::uint64_t{1} << 63); }
+  double operator()(double a) const { return a != a ? quiet(a) : std::fabs(a); }
 };
 struct Neg64 {
-  std::uint64_t operator()(std::uint64_t a) const { return a ^ (std::uint64_t{1} << 63); }
+  double operator()(double a) const { return a != a ? quiet(a) : -a; }
 };
 template <bool kFtz>
 struct Abs32 {
@@ -208,7 +228,7 @@ bool bind_float(Binder& b) {
     b.take_type();
     const bool ftz = b.take("ftz"), abs = op == "abs";
     bind_slots(b, bits_of(type), bits_of(type), 1);
-    using D = std::uint64_t;
+    using D = double;
     if (type == Type::kF64)
       b.out.fn = abs ? &map1<D, D, Abs64> : &map1<D, D, Neg64>;
     else if (abs)

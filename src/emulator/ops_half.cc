@@ -124,6 +124,7 @@ void pair_fma(Warp& w, const Inst& i, Mask lanes) {
 template <class F, bool kAbs>
 H sign16(H a, H, int mode) {
   if ((mode & kFtz) != 0) a = flush16<F>(a);
+  if (is_nan<F>(a)) return kNan16;
   return kAbs ? H(a & 0x7fff) : H(a ^ 0x8000);
 }
 

@@ -165,7 +165,7 @@ Mask test(const T* a, Mask lanes, int what) {
                      : what == 1 ? kind == FP_INFINITE
                      : what == 2 ? kind != FP_NAN
                      : what == 3 ? kind == FP_NAN
-                     : what == 4 ? kind == FP_NORMAL
+                     : what == 4 ? kind == FP_NORMAL || kind == FP_ZERO
                                  : kind == FP_SUBNORMAL;
     result |= Mask{yes} << l;
   });

@@ -79,6 +79,7 @@ void Parser::directive() {
     name = word();
   }
   if (name == ".version") {
+    if (lexer_.peek().kind != Token::Kind::kNumber) fail(".version: expected a number");
     lexer_.next();
   } else if (name == ".target") {
     do word();

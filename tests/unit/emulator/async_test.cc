@@ -22,7 +22,7 @@ Outcome run(const std::string& source, Shape shape, std::uint64_t seed = 1) {
   if (!ptx) return {"no NVRTC", {}};
   EmulatorOptions options;
   options.seed = seed;
-  options.step_budget = 20'000'000;
+  options.step_budget = 2'000'000;
   KernelBench bench(*ptx, options);
   std::vector<float> in(1024);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);

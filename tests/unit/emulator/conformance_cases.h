@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small kernels, one instruction each, over inputs full of corner cases. The emulator's outputs must equal
+// those that a GPU gave (tests/golden/emulator/h200.txt; record_conformance writes it).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kf::emulator_test {
+
+struct ConformanceCase {
+  std::string family;  // "integer", "float", "half", "convert" ...
+  std::string body;    // PTX; reads %ha/%ra/%da (b, c alike), writes %hd, %rd or %dd
+};
+
+inline constexpr int kConformanceInputs = 1024;  // one thread each
+inline constexpr int kConformanceGroup = 64;     // inputs behind one digest
+
+const std::vector<ConformanceCase>& conformance_cases();
+// Three 64-bit words (a, b, c) for each input; a 32- or 16-bit operand is the low part.
+std::vector<std::uint64_t> conformance_inputs(const ConformanceCase& of);
+// A module with the entry "k(in, out)" for one case.
+std::string conformance_ptx(const ConformanceCase& of);
+// FNV-1a over each group of outputs.
+std::vector<std::uint64_t> conformance_digests(const std::vector<std::uint64_t>& outputs);
+
+}  // namespace kf::emulator_test
