@@ -15,10 +15,10 @@ namespace kf {
 struct JsonNode {
   enum class Kind : std::uint8_t { kNull, kBool, kInteger, kNumber, kString, kArray, kObject } kind = Kind::kNull;
   bool boolean = false;
-  std::int64_t integer = 0;     // kInteger: fits 64 bits
-  double number = 0;            // kInteger and kNumber
-  std::string text;             // kString
-  std::vector<JsonNode> items;  // kArray
+  std::int64_t integer = 0;                               // kInteger: fits 64 bits
+  double number = 0;                                      // kInteger and kNumber
+  std::string text;                                       // kString
+  std::vector<JsonNode> items;                            // kArray
   std::vector<std::pair<std::string, JsonNode>> members;  // kObject
   int line = 1;
 
