@@ -137,7 +137,7 @@ CaseResult CaseSession::run() {
       break;
     }
     // Where code and data lie has its own effect, constant for as long as they lie there. Each quad therefore loads its
-    // modules anew (and rotates its buffers); docs/measurement.md has the simulation that says so.
+    // modules anew (and rotates its buffers); docs/timing.md has the simulation that says so.
     if (number > 0) {
       for (Runner& runner : runners_) {
         runner.modules->unload();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decision rule against simulated machines: how often does it call a winner where there is none, and does it find
-// a true 2 %? Models after docs/measurement.md: jitter, drift, throttling, placement that changes with each load.
+// a true 2 %? Models after docs/timing.md: jitter, drift, throttling, placement that changes with each load.
 #include <gtest/gtest.h>
 
 #include <cmath>
