@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kReadBytes = 1 << 16;   // what a pipe holds
+constexpr std::size_t kReadBytes = 1 << 16;  // what a pipe holds
 
 enum class Got : std::uint8_t { kSome, kNothingNow, kEnd };
 Got read_now(int fd, Bytes& into) {
