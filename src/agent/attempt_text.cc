@@ -174,7 +174,10 @@ std::string history_text(std::span<const Attempt> visible, const AttemptId* keep
     }
   }
   if (keep != nullptr) {
-    std::ranges::stable_partition(order, [&](const Attempt* a) { return a->id == *keep; });
+    const auto kept = std::ranges::find(order, *keep, [](const Attempt* a) { return a->id; });
+    if (kept != order.end()) {
+      std::rotate(order.begin(), kept, kept + 1);
+    }
   }
   std::vector<const Attempt*> shown;
   std::size_t size = kHead.size();
@@ -208,7 +211,7 @@ std::string performance_text(const TaskView& task, const Attempt& attempt, std::
       cases.push_back(&score);
     }
   }
-  std::ranges::stable_sort(cases, std::greater<>(), [](const CaseScore* score) { return over_floor(*score); });
+  std::ranges::sort(cases, {}, [](const CaseScore* score) { return std::pair(-over_floor(*score), score); });
   std::vector<std::string> rows;
   for (const CaseScore* score : cases) {
     std::string notes;

@@ -95,9 +95,9 @@ std::vector<const Lesson*> by_confidence(std::span<const Lesson> lessons) {
   const auto rank = [](const Lesson* lesson) {
     return std::tuple(lesson->conjecture(), -lesson->confidence(),
                       -static_cast<std::ptrdiff_t>(lesson->supporting.size() + lesson->contradicting.size()),
-                      lesson->id);
+                      lesson->id, lesson);
   };
-  std::ranges::stable_sort(order, std::less<>(), rank);
+  std::ranges::sort(order, {}, rank);
   return order;
 }
 

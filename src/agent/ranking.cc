@@ -52,7 +52,7 @@ std::vector<const Attempt*> ranked(std::span<const Attempt> attempts) {
   for (const Attempt* attempt : measured) {
     order.emplace_back(cost_of(*attempt, seen, measured.size()), attempt);
   }
-  std::ranges::stable_sort(order, std::less<>(), [](const auto& entry) { return entry.first; });
+  std::ranges::sort(order, {}, [](const auto& entry) { return std::pair(entry.first, entry.second->id); });
   std::ranges::transform(order, measured.begin(), [](const auto& entry) { return entry.second; });
   return measured;
 }

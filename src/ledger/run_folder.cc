@@ -175,8 +175,7 @@ std::vector<const Attempt*> winners_of(std::span<const Attempt> attempts, std::s
       winners.push_back(&attempt);
     }
   }
-  std::ranges::stable_sort(winners,
-                           [](const Attempt* a, const Attempt* b) { return a->score->speedup > b->score->speedup; });
+  std::ranges::sort(winners, {}, [](const Attempt* a) { return std::pair(-a->score->speedup, a->id); });
   std::set<std::string> seen;
   std::erase_if(winners, [&](const Attempt* attempt) {
     return !attempt->source_hash.empty() && !seen.insert(attempt->source_hash).second;
