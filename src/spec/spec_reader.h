@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <kfactory/spec.h>
 
@@ -18,6 +19,7 @@ using FileReader = std::function<OrError<std::string>(const std::string& path)>;
 
 // Expression at `at`; the constant 0 after an error or when absent.
 Expression read_expression(const JsonAt& at);
+std::vector<Expression> read_expressions(const JsonAt& at);  // of a list; empty when absent
 
 void read_types(const JsonAt& at, Spec& spec);
 void read_axes(const JsonAt& at, Spec& spec);

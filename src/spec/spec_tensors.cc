@@ -47,14 +47,6 @@ void check_dtype_name(const JsonAt& at, const Spec& spec, const std::string& nam
   }
 }
 
-std::vector<Expression> read_expressions(const JsonAt& at) {
-  std::vector<Expression> expressions;
-  for (const JsonAt& item : at.items()) {
-    expressions.push_back(read_expression(item));
-  }
-  return expressions;
-}
-
 void read_layout(const JsonAt& at, TensorSpec& tensor) {
   constexpr std::size_t kMaxRank = 8;
   tensor.scalar = at["shape"].is_null();
@@ -131,6 +123,14 @@ Expression read_expression(const JsonAt& at) {
     return {};
   }
   return *expression;
+}
+
+std::vector<Expression> read_expressions(const JsonAt& at) {
+  std::vector<Expression> expressions;
+  for (const JsonAt& item : at.items()) {
+    expressions.push_back(read_expression(item));
+  }
+  return expressions;
 }
 
 void read_types(const JsonAt& at, Spec& spec) {
