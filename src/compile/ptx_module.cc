@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "compile/ptx_lexer.h"
-#include "compile/ptx_special.h"
+#include "compile/ptx_scopes.h"
 
 namespace kf {
 namespace {
@@ -19,28 +19,13 @@ struct Unreadable {
   Error error;
 };
 
-// More than any compiler emits. Without a limit, a text could be made that takes hours to read.
+// More than any compiler emits. Without limits, a text could be made that takes hours to read.
 constexpr std::size_t kMaxDepth = 64;
-constexpr std::size_t kMaxRanges = 256;
 constexpr std::size_t kMaxPtxBytes = 48ULL << 20;
-
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-struct RegisterRange {
-  std::string prefix;
-  int count = 0;
-};
-
-struct Scope {
-  std::unordered_map<std::string, int> names;
-  std::vector<RegisterRange> ranges;
-};
 
 class ModuleReader {
  public:
-  explicit ModuleReader(std::vector<PtxToken> tokens) : tokens_(std::move(tokens)) { scopes_.emplace_back(); }
+  explicit ModuleReader(std::vector<PtxToken> tokens) : tokens_(std::move(tokens)), scopes_(module_.entities) {}
 
   PtxModule read() {
     while (peek().kind != Kind::kEnd) {
@@ -93,53 +78,9 @@ class ModuleReader {
   }
 
   // ---- names ----
-  int add(PtxEntity entity) {
-    module_.entities.push_back(std::move(entity));
-    return static_cast<int>(module_.entities.size()) - 1;
-  }
-  int declare(PtxEntity entity) {
-    const std::string name = entity.name;
-    const int id = add(std::move(entity));
-    scopes_.back().names[name] = id;
-    return id;
-  }
-  int in_range(Scope& scope, std::string_view name) {
-    for (const RegisterRange& range : scope.ranges) {
-      if (name.starts_with(range.prefix) && is_number(name.substr(range.prefix.size()))) {
-        int index = 0;
-        std::from_chars(name.data() + range.prefix.size(), name.data() + name.size(), index);
-        if (index < range.count) {
-          return scope.names[std::string(name)] = add({PtxEntity::Kind::kRegister, std::string(name), "", {}});
-        }
-      }
-    }
-    return -1;
-  }
-  int find_declared(std::string_view name) {
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      if (const auto found = scope->names.find(std::string(name)); found != scope->names.end()) {
-        return found->second;
-      }
-      if (const int id = in_range(*scope, name); id >= 0) {
-        return id;
-      }
-    }
-    return -1;
-  }
-  int look_up(std::string_view name) {
-    if (const int id = find_declared(name); id >= 0) {
-      return id;
-    }
-    if (is_special_ptx_register(name)) {
-      return scopes_.front().names[std::string(name)] = add({PtxEntity::Kind::kSpecial, std::string(name), "", {}});
-    }
-    const std::size_t dot = name.rfind('.');
-    const bool component = dot != name.npos && dot > 0 && dot + 2 == name.size() &&
-                           std::string_view("xyzwrgba").find(name.back()) != std::string_view::npos;
-    return component ? find_declared(name.substr(0, dot)) : -1;
-  }
+  const PtxEntity& entity(int id) const { return module_.entities[static_cast<std::size_t>(id)]; }
   int resolve(std::string_view name) {
-    if (const int id = look_up(name); id >= 0) {
+    if (const int id = scopes_.find(name); id >= 0) {
       return id;
     }
     fail("nothing declares the name `" + std::string(name.substr(0, 60)) + "`");
@@ -150,12 +91,12 @@ class ModuleReader {
     module_.canonical += text;
     module_.canonical += ' ';
   }
-  void emit_name(int entity) {
-    if (module_.entities[static_cast<std::size_t>(entity)].kind == PtxEntity::Kind::kSpecial) {
-      emit(module_.entities[static_cast<std::size_t>(entity)].name);
+  void emit_name(int id) {
+    if (entity(id).kind == PtxEntity::Kind::kSpecial) {
+      emit(entity(id).name);
       return;
     }
-    const auto [found, fresh] = numbers_.try_emplace(entity, static_cast<int>(numbers_.size()));
+    const auto [found, fresh] = numbers_.try_emplace(id, static_cast<int>(numbers_.size()));
     emit("#" + std::to_string(found->second));
   }
 
@@ -245,7 +186,7 @@ class ModuleReader {
       }
     }
     do {
-      const int id = declare({PtxEntity::Kind::kVariable, word(), space, {}});
+      const int id = scopes_.declare({PtxEntity::Kind::kVariable, word(), space, {}});
       emit_name(id);
       while (!is(",") && !is(";")) {
         const PtxToken token = take();
@@ -287,7 +228,7 @@ class ModuleReader {
       }
       const bool parameter = peek().kind == Kind::kWord;
       if (parameter) {
-        parameters.push_back(declare({PtxEntity::Kind::kParameter, word(), "", {}}));
+        parameters.push_back(scopes_.declare({PtxEntity::Kind::kParameter, word(), "", {}}));
       }
       while (!is(",") && !is(")")) {
         emit(take().text);  // [16], <...>
@@ -302,7 +243,7 @@ class ModuleReader {
     PtxFunction made;
     made.entry = entry;
     emit(entry ? "entry" : "func");
-    scopes_.emplace_back();
+    scopes_.open();
     if (accept(".noreturn")) {
       emit("noreturn");
     }
@@ -310,7 +251,7 @@ class ModuleReader {
       made.results = parameter_list();
     }
     made.name = word();
-    made.entity = function_entity(made.name);
+    made.entity = scopes_.function(made.name);
     emit_name(made.entity);
     if (is("(")) {
       made.parameters = parameter_list();
@@ -319,22 +260,14 @@ class ModuleReader {
       emit(take().text);  // .maxntid 128, 1, 1 and its relatives
     }
     if (accept(";")) {
-      scopes_.pop_back();
+      scopes_.close();
       merge(std::move(made));
       return;
     }
     made.defined = true;
     body(made);
-    scopes_.pop_back();
+    scopes_.close();
     merge(std::move(made));
-  }
-
-  int function_entity(const std::string& name) {
-    const auto found = scopes_.front().names.find(name);
-    if (found != scopes_.front().names.end()) {
-      return found->second;
-    }
-    return scopes_.front().names[name] = add({PtxEntity::Kind::kFunction, name, "", {}});
   }
 
   void merge(PtxFunction made) {
@@ -354,11 +287,11 @@ class ModuleReader {
         if (++depth > kMaxDepth) {
           fail("blocks nested more than " + std::to_string(kMaxDepth) + " deep");
         }
-        scopes_.emplace_back();
+        scopes_.open();
         declare_labels();
       } else if (accept("}")) {
         if (--depth > 0) {
-          scopes_.pop_back();
+          scopes_.close();
         }
       } else {
         statement(made);
@@ -395,7 +328,12 @@ class ModuleReader {
     for (std::size_t i = at_; depth > 0 && i + 1 < tokens_.size(); ++i) {
       depth += tokens_[i].text == "{" ? 1 : tokens_[i].text == "}" ? -1 : 0;
       if (depth == 1 && tokens_[i].kind == Kind::kWord && tokens_[i + 1].text == ":") {
-        declare({PtxEntity::Kind::kLabel, std::string(tokens_[i].text), "", {}});
+        // A label may hide another label. Whether it would hide anything else is a question not to depend on.
+        const int hidden = scopes_.find(tokens_[i].text);
+        if (hidden >= 0 && entity(hidden).kind != PtxEntity::Kind::kLabel) {
+          fail("the label `" + std::string(tokens_[i].text.substr(0, 60)) + "` has the name of something else");
+        }
+        scopes_.declare({PtxEntity::Kind::kLabel, std::string(tokens_[i].text), "", {}});
       }
     }
   }
@@ -415,16 +353,15 @@ class ModuleReader {
     do {
       const std::string name = word();
       if (accept("<")) {
-        RegisterRange range{name, 0};
-        const std::string_view count = take().text;
-        std::from_chars(count.data(), count.data() + count.size(), range.count);
+        int count = 0;
+        const std::string_view digits = take().text;
+        std::from_chars(digits.data(), digits.data() + digits.size(), count);
         expect(">");
-        scopes_.back().ranges.push_back(std::move(range));
-        if (scopes_.back().ranges.size() > kMaxRanges) {
-          fail("more than " + std::to_string(kMaxRanges) + " ranges of registers in one block");
+        if (!scopes_.declare_registers(name, count)) {
+          fail("too many ranges of registers in one block");
         }
       } else {
-        declare({PtxEntity::Kind::kRegister, name, "", {}});
+        scopes_.declare({PtxEntity::Kind::kRegister, name, "", {}});
       }
     } while (accept(","));
     expect(";");
@@ -437,7 +374,7 @@ class ModuleReader {
         take();
       }
     }
-    declare({PtxEntity::Kind::kParameter, word(), "", {}});
+    scopes_.declare({PtxEntity::Kind::kParameter, word(), "", {}});
     while (!accept(";")) {
       take();
     }
@@ -493,9 +430,9 @@ class ModuleReader {
 
   std::vector<PtxToken> tokens_;
   std::size_t at_ = 0;
-  std::vector<Scope> scopes_;             // module, function, blocks
   std::unordered_map<int, int> numbers_;  // of first use, for the canonical text
   PtxModule module_;
+  PtxScopes scopes_;
 };
 
 }  // namespace

@@ -65,6 +65,11 @@ TEST(PtxModule, RefusesNamesThatNothingDeclares) {
             std::string::npos);
 }
 
+TEST(PtxModule, RefusesLabelsNamedLikeAVariable) {
+  EXPECT_NE(problem(kHead + ".global .u32 memo; .entry k() { { memo: st.global.u32 [memo], 1; } }").find("label"),
+            std::string::npos);
+}
+
 TEST(PtxModule, RefusesTextThatIsNoPtx) {
   EXPECT_NE(problem("#define X\n"), "");
   EXPECT_NE(problem(kHead + ".entry k() {"), "");
