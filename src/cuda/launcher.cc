@@ -155,6 +155,34 @@ int PreparedPlan::operations() const {
   return count;
 }
 
+namespace {
+
+// A programmatic launch may overlap with the launch before it in its stream. Where that is none of its own plan's, it
+// must not: it would start before the window does, or inside another slot's. Where nothing of the plan comes behind it,
+// a fence does.
+void settle_programmatic_launches(const ResolvedPlan& plan, PreparedPlan& made) {
+  std::vector<int> last(static_cast<std::size_t>(made.streams), -1);
+  for (std::size_t i = 0; i < made.launches.size(); ++i) {
+    int& before = last[static_cast<std::size_t>(made.launches[i].stream)];
+    if (before < 0) {
+      std::erase_if(made.launches[i].attributes, [](const CUlaunchAttribute& attribute) {
+        return attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+      });
+    }
+    made.launches[i].is_fenced = plan.launches[i].flags.pdl && before >= 0 && made.launches[i].is_awaited;
+    before = static_cast<int>(i);
+  }
+  for (const int ends : last) {
+    if (ends >= 0) {
+      const auto at = static_cast<std::size_t>(ends);
+      const bool alone = std::ranges::count(made.launches, made.launches[at].stream, &PreparedLaunch::stream) == 1;
+      made.launches[at].is_fenced |= plan.launches[at].flags.pdl && !alone;
+    }
+  }
+}
+
+}  // namespace
+
 PreparedPlan prepare_plan(Gpu& gpu, KernelTable& kernels, const ResolvedPlan& plan, std::span<const Range> tensors,
                           std::span<const Range> workspaces) {
   PreparedPlan made;
@@ -188,13 +216,7 @@ PreparedPlan prepare_plan(Gpu& gpu, KernelTable& kernels, const ResolvedPlan& pl
   for (const int last : streams.joins) {
     made.launches[static_cast<std::size_t>(last)].is_awaited = true;
   }
-  for (std::size_t i = 0; i < made.launches.size(); ++i) {
-    PreparedLaunch& launch = made.launches[i];
-    const bool ends_stream =
-        std::none_of(made.launches.begin() + static_cast<std::ptrdiff_t>(i) + 1, made.launches.end(),
-                     [&](const PreparedLaunch& later) { return later.stream == launch.stream; });
-    launch.is_fenced = plan.launches[i].flags.pdl && (launch.is_awaited || ends_stream);
-  }
+  settle_programmatic_launches(plan, made);
   return made;
 }
 
