@@ -122,8 +122,8 @@ class Admission {
     std::vector<Null> nulls{{"nothing written", nullptr}};
     for (const auto& [name, value] :
          {std::pair{"zeros", 0.0}, std::pair{"ones", 1.0}, std::pair{"a constant (0.5)", 0.5}}) {
-      nulls.push_back({name, [&of, value = value](const CaseBuffers&, std::size_t index) {
-                         return constant(of.tensors[index], value);
+      nulls.push_back({name, [&of, wanted = value](const CaseBuffers&, std::size_t index) {
+                         return constant(of.tensors[index], wanted);
                        }});
     }
     nulls.push_back({"the reference's mean", [&](const CaseBuffers& buffers, std::size_t index) {
