@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <fstream>
 #include <numeric>
 
 #include "kernel_bench.h"
@@ -65,6 +66,38 @@ TEST(Programs, RmsNormWithBlockReductionIsWithinOneUlp) {
       const double exact = wide(x[r * n + i]) * q * w[i];
       ASSERT_NEAR(wide(y[r * n + i]), exact, std::abs(exact) / 256 + 1e-12) << r << "," << i;
     }
+  }
+}
+
+TEST(Programs, TheBundledNaiveRmsNormRunsForEveryTypeAndWithAbsentTensors) {
+  std::ifstream file(KF_SOURCE_DIR "/specs/rmsnorm_fwd.naive.cu");
+  const std::string source(std::istreambuf_iterator<char>(file), {});
+  ASSERT_FALSE(source.empty());
+  for (const std::string type : {"float", "__half", "__nv_bfloat16"}) {
+    KF_COMPILE_OR_SKIP(ptx,
+                       "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\nusing T = " + type + ";\n#line 1\n" + source);
+    KernelBench bench(ptx);
+    const int m = 3, n = 1000;
+    const std::size_t size = type == "float" ? 4 : 2;
+    const int x = bench.buffer(std::vector<std::uint8_t>(m * n * size, 0x3c)),
+              w = bench.buffer(std::vector<float>(n, 2.0f));
+    const int y = bench.allocate(static_cast<std::int64_t>(m * n * size)), rstd = bench.allocate(4 * m);
+    const auto result = bench.pointer(x)
+                            .scalar(std::uint64_t{0})
+                            .pointer(w)
+                            .pointer(y)
+                            .scalar(std::uint64_t{0})
+                            .pointer(rstd)
+                            .scalar(std::int64_t{n})
+                            .scalar(std::int64_t{n})
+                            .scalar(1e-6f)
+                            .launch("rmsnorm_naive", {{m}, {256}});
+    ASSERT_EQ(fault_of(result), "") << type;
+    const std::uint64_t bits = 0x3c3c3c3c;
+    const double value = type == "float"    ? std::bit_cast<float>(std::uint32_t(bits))
+                         : type == "__half" ? 1.05859375
+                                            : std::bit_cast<float>(0x3c3c0000u);
+    EXPECT_NEAR(bench.read<float>(rstd, 3)[2], 1 / std::sqrt(value * value + 1e-6), 1e-3) << type;
   }
 }
 
