@@ -138,7 +138,7 @@ class Loop {
     records.ordinal = ++ordinals_[records.proposal.role];
     const TaskView task = task_view(factory_, visible);
     ModelCall call = compose_call(records.proposal, task, records.ordinal, settings_.search);
-    records.id = factory_.ledger->open_attempt(call, opened_json(records.proposal, records.ordinal));
+    records.id = factory_.ledger->open_attempt(call, opened_json(records.proposal, call));
     records.calls.push_back(std::move(call));
     return records;
   }

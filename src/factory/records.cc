@@ -133,8 +133,11 @@ std::optional<std::int64_t> plus(const std::optional<std::int64_t>& a, const std
 
 }  // namespace
 
-std::string opened_json(const Proposal& proposal, std::uint64_t ordinal) {
-  return proposal_json(proposal, ordinal).dump();
+std::string opened_json(const Proposal& proposal, const ModelCall& call) {
+  Json json = proposal_json(proposal, call.ordinal);
+  json["max_output_tokens"] = call.max_output_tokens;
+  json["blobs"] = {"system", "prefix", "prompt"};  // which the ledger puts beside it
+  return json.dump();
 }
 
 AttemptRecords read_attempt(const Ledger& ledger, AttemptId id) {
@@ -205,6 +208,7 @@ void AttemptLog::append(Stage stage, std::int32_t tune, std::string json_without
 
 void AttemptLog::reask(const Proposal& proposal, const ModelCall& call) {
   Json json = proposal_json(proposal, call.ordinal);
+  json["max_output_tokens"] = call.max_output_tokens;
   json["reask"] = true;
   append(Stage::kOpened, 0, json.dump(), {{"system", call.system}, {"prefix", call.prefix}, {"prompt", call.prompt}});
 }

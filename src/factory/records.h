@@ -16,7 +16,7 @@
 
 namespace kf {
 
-std::string opened_json(const Proposal& proposal, std::uint64_t ordinal);
+std::string opened_json(const Proposal& proposal, const ModelCall& call);
 
 // What an interrupted attempt has in the ledger.
 struct AttemptRecords {

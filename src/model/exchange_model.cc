@@ -68,7 +68,7 @@ class ExchangeModel : public Model {
     return reply;
   }
 
-  std::string description() const override { return "exchange through " + settings_.folder; }
+  std::string description() const override { return "exchange through files"; }
 
  private:
   std::string path_of(const std::string& name) const { return settings_.folder + '/' + name; }

@@ -47,7 +47,7 @@ class ReplayModel : public Model {
     return reply;
   }
 
-  std::string description() const override { return "replay of " + transcript_.path; }
+  std::string description() const override { return "replay of " + transcript_.path.substr(transcript_.path.rfind('/') + 1); }
 
  private:
   static std::string name(const ModelCall& call) {

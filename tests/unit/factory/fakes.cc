@@ -30,7 +30,6 @@ AttemptId MemoryLedger::open_attempt(const ModelCall& call, std::string_view jso
   record.of = {{++attempts_}, 0};
   record.stage = Stage::kOpened;
   record.json = std::string(json);
-  record.json.insert(record.json.size() - 1, R"(,"blobs":["system","prefix","prompt"])");
   record.blobs = std::move(blobs);
   append_locked(record);
   return {attempts_};
