@@ -184,7 +184,8 @@ void take_cache_words(Binder& b) {
 }
 
 void take_order_words(Binder& b) {
-  b.take_one({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"});
+  const int order = b.take_one({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"});
+  b.out.orders = order >= 2 && order <= 4;
   b.take_one({"cta", "cluster", "gpu", "sys"});
 }
 

@@ -60,6 +60,7 @@ struct Block {
   std::uint32_t threads = 0, exited = 0;
   std::uint32_t warps_done = 0;
   Cluster* cluster = nullptr;
+  std::vector<std::uint32_t> fence_clock;       // race checker: what threads that have fenced knew
   std::vector<std::uint32_t> cluster_clock;     // race checker
   std::uint32_t rank = 0;                       // in the cluster
   std::map<std::uint32_t, MBarrier> mbarriers;  // by offset in shared memory

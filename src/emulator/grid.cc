@@ -176,6 +176,7 @@ void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
   block.mbarriers.clear();
   block.copies.clear();
   block.cluster_clock.clear();
+  block.fence_clock.clear();
   block.exited = block.warps_done = 0;
   block.barriers = {};
   std::ranges::fill(block.shared_written, std::uint8_t{0});

@@ -7,6 +7,7 @@
 #include "access.h"
 #include "atomic_op.h"
 #include "lanes.h"
+#include "race.h"
 
 namespace kf::emulator {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 // a: address; imm: offset; mode: Space | narrow << 7; width: type; extra list: operation, elements, register
 // bytes, then for each element slots of d, b, c.
 void atomic(Warp& w, const Inst& i, Mask lanes) {
+  if (i.orders) race_fence(w);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   const auto op = static_cast<Operation>(list[0]);
   const std::uint32_t elements = list[1], bytes = list[2];
@@ -119,7 +121,9 @@ bool bind_update(Binder& b, bool returns) {
 }
 
 // Memory is always consistent here; what is kept is that a lane has fenced the async proxy.
-void fence(Warp&, const Inst&, Mask) {}
+void fence(Warp& w, const Inst&, Mask) {
+  race_fence(w);
+}
 void proxy_fence(Warp& w, const Inst&, Mask lanes) {
   const auto now = static_cast<std::uint32_t>(++w.block->events);
   each_lane(lanes, [&](int l) { w.proxy_fence[static_cast<std::size_t>(l)] = now; });

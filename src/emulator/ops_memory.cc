@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "lanes.h"
+#include "race.h"
 #include "traffic.h"
 
 namespace kf::emulator {
@@ -89,6 +90,7 @@ void addresses(const Warp& w, const Inst& i, Mask lanes, std::uint64_t* at) {
 }
 
 void load(Warp& w, const Inst& i, Mask lanes) {
+  if (i.orders) race_fence(w);
   const auto space = static_cast<Space>(i.mode & 0x7f);
   const std::uint32_t bytes = i.width * i.extras;
   std::byte* from[kLanes];
@@ -113,6 +115,7 @@ void gather(Warp& w, Slot slot, std::uint32_t reg_bytes, std::byte* const* to, s
 }
 
 void store(Warp& w, const Inst& i, Mask lanes) {
+  if (i.orders) race_fence(w);
   const auto space = static_cast<Space>(i.mode & 0x7f);
   const std::uint32_t bytes = i.width * i.extras;
   std::byte* to[kLanes];

@@ -46,6 +46,7 @@ struct Inst {
   Handler fn = nullptr;
   Flow flow = Flow::kNext;
   bool guard_negated = false;
+  bool orders = false;               // acquire, release: orders other accesses of its thread
   std::uint8_t mode = 0, width = 0;  // meaning is the family's own
   std::uint32_t guard = kNoSlot;     // predicate index
   Slot d = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, e = kNoSlot;

@@ -80,6 +80,11 @@ void race_join(Warp& warp, const std::vector<std::uint32_t>& clock) {
   race_warp_sync(warp, kAllLanes);
 }
 
+void race_fence(Warp& warp) {
+  race_publish(warp, warp.block->fence_clock);
+  race_join(warp, warp.block->fence_clock);
+}
+
 void race_warp_sync(Warp& warp, Mask lanes) {
   const std::uint32_t now = ++warp.clock[warp.index];
   each_lane(lanes, [&](int l) { warp.lane_sync[static_cast<std::size_t>(l)] = now; });

@@ -14,6 +14,9 @@ void race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t offset, st
 // What `warp` did so far is known to whoever joins `clock` later.
 void race_publish(Warp& warp, std::vector<std::uint32_t>& clock);
 void race_join(Warp& warp, const std::vector<std::uint32_t>& clock);
+// A fence, or an access that acquires or releases. Generous: two threads that have both fenced, one after the other,
+// count as ordered, whatever flag they used.
+void race_fence(Warp& warp);
 // bar.warp.sync of these lanes.
 void race_warp_sync(Warp& warp, Mask lanes);
 

@@ -122,6 +122,19 @@ TEST(Findings, MissingWarpBarrierIsARaceInsideTheWarp) {
   EXPECT_EQ(finding(head + " __syncwarp();" + tail, 32), "");
 }
 
+TEST(Findings, AFlagInSharedMemoryOrdersOnlyWithFencesOnBothSides) {
+  KF_NEEDS_NVRTC();
+  const std::string head =
+      "extern \"C\" __global__ void k(const float* x, float* y, int n) { __shared__ int flag; __shared__ float v; "
+      "if (!threadIdx.x) flag = 0; __syncthreads(); if (threadIdx.x == 0) { v = x[0];";
+  const std::string middle = " atomicExch(&flag, 1); } if (threadIdx.x == 32) { while (atomicAdd(&flag, 0) == 0) {}";
+  const std::string tail = " y[0] = v; } }";
+  const std::string fence = " __threadfence_block();";
+  EXPECT_EQ(finding(head + fence + middle + fence + tail, 64), "");
+  EXPECT_THAT(finding(head + middle + fence + tail, 64), HasSubstr("race on shared memory"));
+  EXPECT_THAT(finding(head + fence + middle + tail, 64), HasSubstr("race on shared memory"));
+}
+
 TEST(Findings, BarrierInADivergentBranch) {
   KF_NEEDS_NVRTC();
   EXPECT_THAT(
