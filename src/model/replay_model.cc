@@ -26,7 +26,7 @@ class ReplayModel : public Model {
     const TranscriptEntry& entry = found->second;
     const bool other = entry.request && *entry.request != request_digest(call);
     const std::string note =
-        transcript_.path + " answers another request than this " + name(call) + ": " +
+        file_name() + " answers another request than this " + name(call) + ": " +
         (entry.request ? "it was recorded for " + to_hex(*entry.request).substr(0, 12) + ", this is " : "") +
         to_hex(request_digest(call)).substr(0, 12);
     if (other && strict_) {
@@ -47,9 +47,11 @@ class ReplayModel : public Model {
     return reply;
   }
 
-  std::string description() const override { return "replay of " + transcript_.path.substr(transcript_.path.rfind('/') + 1); }
+  std::string description() const override { return "replay of " + file_name(); }
 
  private:
+  // Without its folder: these texts go into ledgers, which hold no path of this machine.
+  std::string file_name() const { return transcript_.path.substr(transcript_.path.rfind('/') + 1); }
   static std::string name(const ModelCall& call) {
     return std::string(to_string(call.role)) + ' ' + std::to_string(call.ordinal);
   }
@@ -72,7 +74,7 @@ class ReplayModel : public Model {
       }
     }
     const std::string role(to_string(call.role));
-    return transcript_.path + " has no reply for " + name(call) +
+    return file_name() + " has no reply for " + name(call) +
            (count == 0 ? "; it holds none of that role"
                        : "; it holds " + std::to_string(count) + " of that role, the last is " + std::to_string(last));
   }
