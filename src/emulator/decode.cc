@@ -55,7 +55,7 @@ OrError<void> Decoder::place_variables() {
     if (variable.external)
       return std::unexpected(Error{variable.name, "is declared .extern and not defined in this module", ""});
     auto& bytes = program_.storage.emplace_back(static_cast<std::size_t>(std::max<std::int64_t>(variable.bytes, 1)));
-    std::memcpy(bytes.data(), variable.init.bytes.data(), variable.init.bytes.size());
+    std::ranges::transform(variable.init.bytes, bytes.begin(), [](std::uint8_t byte) { return std::byte{byte}; });
     addresses_[n] = memory_.reserve(bytes.size(), 0);
     program_.regions.push_back(
         {addresses_[n], bytes.size(), bytes.data(), nullptr, variable.space == Space::kConst, variable.name});
