@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "global_race.h"
 #include "race.h"
 
 namespace kf::emulator {
@@ -74,6 +75,7 @@ std::byte* global(Warp& w, const Inst& i, int lane, std::uint64_t address, std::
     report(w, i, lane, verb(access, bytes) + " of constant memory at " + hex(address) + " in " + region->name);
   if (region->written != nullptr)
     track(w, i, lane, region->written + offset, address, bytes, access, "global", region->name);
+  global_race_check(w, i, lane, address, bytes, access);
   return region->data + offset;
 }
 
@@ -97,7 +99,7 @@ std::byte* shared(Warp& w, const Inst& i, int lane, std::uint64_t address, std::
             " of shared memory: the block has " + std::to_string(block->shared.size()) + " bytes, from " +
                 hex(kSharedBase));
   track(w, i, lane, block->shared_written.data() + offset, address, bytes, access, "shared", "");
-  if (block == w.block) race_check(w, i, lane, offset, bytes, access);
+  race_check(w, i, lane, *block, offset, bytes, access);
   return block->shared.data() + offset;
 }
 
@@ -186,6 +188,7 @@ void take_cache_words(Binder& b) {
 void take_order_words(Binder& b) {
   const int order = b.take_one({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"});
   b.out.orders = order >= 2 && order <= 4;
+  b.out.strong = order >= 1;
   b.take_one({"cta", "cluster", "gpu", "sys"});
 }
 

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "async_copy.h"
+#include "global_race.h"
 #include "memory.h"
 #include "program.h"
 #include "touched.h"
@@ -24,13 +26,14 @@ struct Barrier {
   std::vector<std::uint32_t> clock;  // race checker: joined clocks of those that came
 };
 
+inline constexpr std::uint8_t kStrongTouch = 0x10;
 // Who touched a word of shared memory last; see race.h.
 struct Touch {
   std::uint32_t time = 0;   // 0: nobody
   std::uint32_t event = 0;  // Block::events
   std::uint32_t source = 0;
-  std::uint8_t warp = 0, lane = 0, bytes = 0;  // bytes: a mask of the word's four
-  bool atomic = false;
+  std::uint8_t warp = 0, lane = 0, rank = 0;  // rank: of its block in the cluster
+  std::uint8_t bytes = 0;                     // a mask of the word's four, kStrongTouch
 };
 struct WordHistory {
   Touch write, read, other_read, other_lane;  // of another warp, of another lane, than `read`
@@ -65,6 +68,7 @@ struct Block {
   std::uint32_t rank = 0;                       // in the cluster
   std::map<std::uint32_t, MBarrier> mbarriers;  // by offset in shared memory
   std::vector<AsyncCopy> copies;                // issued by this block's threads and not complete
+  bool dependency_met = false;                  // a thread has executed griddepcontrol.wait
   std::uint64_t events = 0;                     // shared-memory accesses so far, to order proxy fences
   bool done() const { return warps_done == warps.size(); }
   std::vector<std::byte> shared;  // offset 0 is shared address kSharedBase
@@ -100,6 +104,11 @@ struct LaunchCounters {
   std::uint64_t tensor_flops = 0;
 };
 
+// Everything that a warp did up to its time `epoch` was released by the launch's fence number `fence`.
+struct Release {
+  std::uint32_t epoch = 0, fence = 0;
+};
+
 struct Launch {
   const Program* program = nullptr;
   const Kernel* kernel = nullptr;
@@ -114,7 +123,12 @@ struct Launch {
   std::uint64_t resident_limit = 132;  // blocks that the target runs at once
   bool profile = false;                // fill the traffic counters
   LaunchCounters counters;
-  TouchedSectors touched;                 // filled when it profiles
+  TouchedSectors touched;  // filled when it profiles
+  bool check_races = true;
+  GlobalWrites writes;                            // race checker
+  const GlobalWrites* previous_writes = nullptr;  // of the launch before, when this one may overlap with it
+  std::uint32_t fences = 0;                       // carried out so far
+  std::unordered_map<std::uint64_t, std::vector<std::vector<Release>>> releases;  // by block, then warp
   std::vector<std::byte> grid_workspace;  // what %envreg1/2 point to in a cooperative launch
   std::uint64_t grid_workspace_address = 0;
 

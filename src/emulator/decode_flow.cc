@@ -78,6 +78,9 @@ void trap(Warp& w, const Inst& i, Mask lanes) {
   report(w, i, std::countr_zero(lanes), "executes trap");
 }
 void nothing(Warp&, const Inst&, Mask) {}
+void wait_for_dependency(Warp& w, const Inst&, Mask) {
+  w.block->dependency_met = true;
+}
 
 }  // namespace
 
@@ -116,7 +119,7 @@ bool Decoder::decode_flow(const PtxInstruction& in, Binder& b) {
     inst.flow = Flow::kYield;
     emit(inst);
   } else if (op == "griddepcontrol" || op == "setmaxnreg") {  // launches run one after another
-    inst.fn = &nothing;
+    inst.fn = op == "griddepcontrol" && b.take("wait") ? &wait_for_dependency : &nothing;
     emit(inst);
   } else {
     return false;

@@ -178,6 +178,7 @@ void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
   block.cluster_clock.clear();
   block.fence_clock.clear();
   block.exited = block.warps_done = 0;
+  block.dependency_met = false;
   block.barriers = {};
   std::ranges::fill(block.shared_written, std::uint8_t{0});
   std::ranges::fill(block.shared_history, WordHistory{});
@@ -195,7 +196,7 @@ void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
     warp.copy_group.fill(0);
     warp.bulk_group.fill(0);
     warp.proxy_fence.fill(0);
-    warp.clock.assign(block.warps.size(), 0);
+    warp.clock.assign(block.warps.size() + 1, 0);
     warp.clock[warp.index] = 1;
     warp.lane_sync.fill(0);
     for (auto& stack : warp.calls) stack.clear();

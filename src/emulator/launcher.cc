@@ -114,6 +114,7 @@ OrFault<double> copy_bytes(const kf::Launch& launch, const PlanRun& run, Buffers
 OrFault<double> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& memory, const DeviceFacts& target) {
   double nanoseconds = 0;
   std::uint64_t number = 0;
+  GlobalWrites previous;
   for (const kf::Launch& one : run.plan->launches) {
     if (one.kind == kf::Launch::Kind::kMemcpy) {
       auto copied = copy_bytes(one, run, buffers, target);
@@ -139,6 +140,8 @@ OrFault<double> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& mem
     launch.resident_limit = static_cast<std::uint64_t>(launch.sm_count) *
                             std::max<std::uint64_t>(1, static_cast<std::uint64_t>(target.max_threads_per_sm) / threads);
     launch.profile = run.profile;
+    launch.check_races = !run.profile;
+    if (one.flags.pdl && number > 1) launch.previous_writes = &previous;
     if (one.flags.cooperative && product(one.grid) > launch.resident_limit)
       return refused(one, "a cooperative grid of " + std::to_string(product(one.grid)) + " blocks, " +
                               std::to_string(launch.resident_limit) + " can be resident");
@@ -156,6 +159,7 @@ OrFault<double> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& mem
     }
     if (launch.grid_workspace_address != 0) memory.remove(launch.grid_workspace_address);
     if (fault) return std::unexpected(*std::move(fault));
+    previous = std::move(launch.writes);
     if (run.profile) nanoseconds += estimate(launch.counters, launch.touched.bytes(), product(one.grid), target).total;
   }
   return nanoseconds;

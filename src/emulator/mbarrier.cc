@@ -50,7 +50,10 @@ void arrive(Warp& w, const Inst& i, Mask lanes) {
     MBarrierPlace place;
     MBarrier& barrier = barrier_of(w, i, l, place);
     if (i.d != kNoSlot) w.reg<std::uint64_t>(i.d)[l] = barrier.phase;
-    if (place.block == w.block) race_publish(w, barrier.clock);
+    if (place.block == w.block)
+      race_publish(w, barrier.clock);
+    else
+      race_release(w);
     std::int64_t count = 1;
     if ((i.width & kExpectTx) != 0)
       barrier.tx += w.reg<std::uint32_t>(i.b)[l];
@@ -86,6 +89,7 @@ void wait(Warp& w, const Inst& i, Mask lanes) {
                                                    : barrier.phase != w.reg<std::uint64_t>(i.b)[l];
     if (complete) done |= Mask{1} << l;
     if (complete && !joined) race_join(w, barrier.clock);
+    if (complete && !joined && w.block->cluster->blocks.size() > 1) race_acquire(w);
     joined |= complete;
   }
   set_pred(w, i.d, lanes, done);

@@ -39,6 +39,7 @@ bool settle(Cluster& cluster) {
     ++block->progress;
     for (Warp& warp : block->warps) {
       race_join(warp, block->cluster_clock);
+      race_acquire(warp);
       for (Mask rest = warp.waiting; rest != 0; rest &= rest - 1) {
         const int l = std::countr_zero(rest);
         if (warp.wait[static_cast<std::size_t>(l)] != Wait::kClusterBarrier) continue;
@@ -61,6 +62,7 @@ void arrive(Warp& w, const Inst& i, Mask lanes) {
     w.cluster_phase[static_cast<std::size_t>(l)] = cluster.phase + 1;
     ++cluster.arrived;
   }
+  race_release(w);
   race_publish(w, w.block->cluster_clock);
   settle(cluster);
 }

@@ -86,8 +86,8 @@ void wait_group(Warp& w, const Inst& i, Mask lanes) {
     const W limit = i.imm < 0 ? open + 1 : static_cast<std::int64_t>(open) > i.imm ? open - static_cast<W>(i.imm) : 0;
     for (const AsyncCopy& copy : w.block->copies)  // the writes happen now, for the race checker
       if (copy.kind == AsyncCopy::Kind::kThread && copy.warp == w.index && copy.lane == l && copy.group < limit)
-        race_check(w, i, l, static_cast<std::uint64_t>(copy.parts[0].to - w.block->shared.data()), copy.parts[0].bytes,
-                   Access::kWrite);
+        race_check(w, i, l, *w.block, static_cast<std::uint64_t>(copy.parts[0].to - w.block->shared.data()),
+                   copy.parts[0].bytes, Access::kWrite);
     complete_groups(*w.block, AsyncCopy::Kind::kThread, w.index, l, limit);
   }
 }

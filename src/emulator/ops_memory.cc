@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "access.h"
+#include "global_race.h"
 #include "lanes.h"
 #include "race.h"
 #include "traffic.h"
@@ -59,7 +60,7 @@ void load_element(Warp& w, Slot slot, std::uint32_t form, int bytes, std::byte* 
 
 // All lanes of a global access inside the region of the last one, aligned, and (for loads) with values: no
 // lane needs a look of its own. `to` gets the host places.
-bool resolve_together(Warp& w, const std::uint64_t* at, Mask lanes, std::uint32_t bytes, bool is_store,
+bool resolve_together(Warp& w, const Inst& i, const std::uint64_t* at, Mask lanes, std::uint32_t bytes, bool is_store,
                       std::byte** to) {
   const Region* region = w.last_region;
   if (lanes != kAllLanes || region == nullptr || (is_store ? region->read_only : region->written != nullptr))
@@ -76,6 +77,9 @@ bool resolve_together(Warp& w, const std::uint64_t* at, Mask lanes, std::uint32_
   for (int l = 0; l < kLanes; ++l) to[l] = region->data + (at[l] - region->base);
   if (is_store && region->written != nullptr)
     for (int l = 0; l < kLanes; ++l) std::memset(region->written + (at[l] - region->base), 1, bytes);
+  if (is_store ? w.launch->check_races : global_read_needs_check(w, low, high + bytes - 1))
+    for (int l = 0; l < kLanes; ++l)
+      global_race_check(w, i, l, at[l], bytes, is_store ? Access::kWrite : Access::kRead);
   return true;
 }
 
@@ -96,7 +100,7 @@ void load(Warp& w, const Inst& i, Mask lanes) {
   std::byte* from[kLanes];
   std::uint64_t at[kLanes];
   addresses(w, i, lanes, at);
-  if (space > Space::kGlobal || !resolve_together(w, at, lanes, bytes, false, from))
+  if (space > Space::kGlobal || !resolve_together(w, i, at, lanes, bytes, false, from))
     for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
       const int l = std::countr_zero(rest);
       from[l] = resolve(w, i, l, at[l], bytes, space, Access::kRead);
@@ -121,7 +125,7 @@ void store(Warp& w, const Inst& i, Mask lanes) {
   std::byte* to[kLanes];
   std::uint64_t at[kLanes];
   addresses(w, i, lanes, at);
-  if (space > Space::kGlobal || !resolve_together(w, at, lanes, bytes, true, to))
+  if (space > Space::kGlobal || !resolve_together(w, i, at, lanes, bytes, true, to))
     for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
       const int l = std::countr_zero(rest);
       to[l] = resolve(w, i, l, at[l], bytes, space, Access::kWrite);

@@ -47,6 +47,7 @@ struct Inst {
   Flow flow = Flow::kNext;
   bool guard_negated = false;
   bool orders = false;               // acquire, release: orders other accesses of its thread
+  bool strong = false;               // relaxed, volatile and stronger: may race with other strong accesses
   std::uint8_t mode = 0, width = 0;  // meaning is the family's own
   std::uint32_t guard = kNoSlot;     // predicate index
   Slot d = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, e = kNoSlot;

@@ -8,6 +8,8 @@ namespace {
 
 bool ordered(const Warp& warp, int lane, const Touch& earlier) {
   if (earlier.time == 0) return true;
+  if (earlier.rank != warp.block->rank)
+    return race_ordered_across(warp, warp.block->cluster->blocks[earlier.rank]->linear, earlier.warp, earlier.time);
   if (earlier.warp == warp.index)
     return earlier.lane == lane || warp.lane_sync[static_cast<std::size_t>(lane)] > earlier.time;
   return warp.clock[earlier.warp] >= earlier.time;
@@ -16,50 +18,57 @@ bool ordered(const Warp& warp, int lane, const Touch& earlier) {
 [[noreturn]] void found(Warp& warp, const Inst& inst, int lane, std::uint64_t offset, const char* now,
                         const char* before, const Touch& other) {
   const Launch& launch = *warp.launch;
-  const Warp& other_warp = warp.block->warps[other.warp];
+  const bool peer = other.rank != warp.block->rank;
+  const Warp& other_warp = warp.block->cluster->blocks[other.rank]->warps[other.warp];
   Inst where;
   where.source = other.source;
   report(warp, inst, lane,
-         std::string("race on shared memory: ") + now + " byte " + std::to_string(offset) +
-             " of the block's shared memory, which " + describe_thread(other_warp, other.lane) + " " + before + " at " +
+         std::string("race on shared memory: ") + now + " byte " + std::to_string(offset) + " of " +
+             (peer ? "shared memory of the cluster, which " : "the block's shared memory, which ") +
+             describe_thread(other_warp, other.lane) +
+             (peer ? " of block " + std::to_string(other.rank) + " of the cluster " : " ") + before + " at " +
              describe_source(launch, where) + "; no barrier lies between them");
+}
+
+bool same_thread(const Touch& a, const Touch& b) {
+  return a.warp == b.warp && a.lane == b.lane && a.rank == b.rank;
 }
 
 }  // namespace
 
-void race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t offset, std::uint32_t bytes, Access access) {
-  Block& block = *warp.block;
+void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint64_t offset, std::uint32_t bytes,
+                Access access) {
   const std::uint32_t now = warp.clock[warp.index];
-  ++block.events;
-  const bool atomic = access == Access::kAtomic;
+  ++owner.events;
+  const bool strong = access == Access::kAtomic || inst.strong;
   for (std::uint64_t word = offset / 4; word <= (offset + bytes - 1) / 4; ++word) {
     const std::uint64_t first = std::max(offset, word * 4), last = std::min(offset + bytes, word * 4 + 4);
     const auto mask = static_cast<std::uint8_t>(((1u << (last - first)) - 1) << (first - word * 4));
-    WordHistory& history = block.shared_history[word];
+    WordHistory& history = owner.shared_history[word];
     const Touch touch{now,
-                      static_cast<std::uint32_t>(block.events),
+                      static_cast<std::uint32_t>(owner.events),
                       inst.source,
                       static_cast<std::uint8_t>(warp.index),
                       static_cast<std::uint8_t>(lane),
-                      mask,
-                      atomic};
+                      static_cast<std::uint8_t>(warp.block->rank),
+                      static_cast<std::uint8_t>(strong ? mask | kStrongTouch : mask)};
     auto conflicts = [&](const Touch& earlier) {
-      return (earlier.bytes & mask) != 0 && !(earlier.atomic && atomic) && !ordered(warp, lane, earlier);
+      return (earlier.bytes & mask) != 0 && !(strong && (earlier.bytes & kStrongTouch) != 0) &&
+             !ordered(warp, lane, earlier);
     };
     if (conflicts(history.write))
       found(warp, inst, lane, first, access == Access::kRead ? "reads" : "writes", "wrote", history.write);
     if (access == Access::kRead) {
-      if (history.read.time != 0 && history.read.warp != touch.warp) history.other_read = history.read;
-      if (history.read.time == now && history.read.warp == touch.warp && history.read.lane != touch.lane)
-        history.other_lane = history.read;
+      const bool same_warp = history.read.warp == touch.warp && history.read.rank == touch.rank;
+      if (history.read.time != 0 && !same_warp) history.other_read = history.read;
+      if (history.read.time == now && same_warp && history.read.lane != touch.lane) history.other_lane = history.read;
       history.read = touch;
       continue;
     }
     for (const Touch* read : {&history.read, &history.other_read, &history.other_lane})
       if (conflicts(*read)) found(warp, inst, lane, first, "writes", "read", *read);
-    if (history.write.bytes != mask && history.write.time == now && history.write.lane == touch.lane &&
-        history.write.warp == touch.warp) {
-      history.write.bytes |= mask;  // one thread fills a word piece by piece
+    if (history.write.bytes != touch.bytes && history.write.time == now && same_thread(history.write, touch)) {
+      history.write.bytes |= touch.bytes;  // one thread fills a word piece by piece
     } else {
       history.write = touch;
     }
@@ -80,7 +89,31 @@ void race_join(Warp& warp, const std::vector<std::uint32_t>& clock) {
   race_warp_sync(warp, kAllLanes);
 }
 
+void race_release(Warp& warp) {
+  Launch& launch = *warp.launch;
+  const std::uint32_t number = ++launch.fences;
+  auto& of_block = launch.releases[warp.block->linear];
+  of_block.resize(warp.block->warps.size());
+  for (std::size_t k = 0; k < of_block.size(); ++k)
+    if (of_block[k].empty() || of_block[k].back().epoch < warp.clock[k]) of_block[k].push_back({warp.clock[k], number});
+  ++warp.clock[warp.index];
+}
+
+void race_acquire(Warp& warp) {
+  warp.clock.back() = ++warp.launch->fences;
+}
+
+bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t index, std::uint32_t time) {
+  const auto of_block = warp.launch->releases.find(block);
+  if (of_block == warp.launch->releases.end()) return false;
+  const std::vector<Release>& all = of_block->second[index];
+  const auto first = std::ranges::lower_bound(all, time, {}, &Release::epoch);
+  return first != all.end() && first->fence < warp.clock.back();
+}
+
 void race_fence(Warp& warp) {
+  race_release(warp);
+  race_acquire(warp);
   race_publish(warp, warp.block->fence_clock);
   race_join(warp, warp.block->fence_clock);
 }

@@ -8,8 +8,10 @@
 
 namespace kf::emulator {
 
-// Looks at one access (offset from the start of the block's shared memory) and remembers it.
-void race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t offset, std::uint32_t bytes, Access access);
+// Looks at one access (offset from the start of the shared memory of `owner`, a block of the warp's cluster) and
+// remembers it.
+void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint64_t offset, std::uint32_t bytes,
+                Access access);
 
 // What `warp` did so far is known to whoever joins `clock` later.
 void race_publish(Warp& warp, std::vector<std::uint32_t>& clock);
@@ -17,6 +19,11 @@ void race_join(Warp& warp, const std::vector<std::uint32_t>& clock);
 // A fence, or an access that acquires or releases. Generous: two threads that have both fenced, one after the other,
 // count as ordered, whatever flag they used.
 void race_fence(Warp& warp);
+// The same across blocks, one side each: barrier.cluster.arrive and wait, mbarriers of cluster peers.
+void race_release(Warp& warp);
+void race_acquire(Warp& warp);
+// Whether what the given warp of another block did at `time` was released before `warp` acquired.
+bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t index, std::uint32_t time);
 // bar.warp.sync of these lanes.
 void race_warp_sync(Warp& warp, Mask lanes);
 

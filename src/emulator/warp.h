@@ -48,8 +48,9 @@ struct alignas(64) Warp {
   std::array<std::uint32_t, kLanes> bulk_group{};     // ... and its open bulk group
   std::array<std::uint32_t, kLanes> proxy_fence{};    // Block::events at the lane's last fence.proxy.async
   bool parked = false;                                // nothing to run until another warp acts
-  std::vector<std::uint32_t> clock;                   // race checker: what this warp knows of each warp's time
-  std::array<std::uint32_t, kLanes> lane_sync{};      // ... and the warp's time at each lane's last bar.warp.sync
+  // Race checker: what this warp knows of each warp's time, and last the number of the fence it has acquired by.
+  std::vector<std::uint32_t> clock;
+  std::array<std::uint32_t, kLanes> lane_sync{};  // ... and the warp's time at each lane's last bar.warp.sync
 
   template <class T>
   T* reg(Slot slot) const {

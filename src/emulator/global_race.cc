@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "global_race.h"
+
+#include <algorithm>
+
+#include "access.h"
+#include "race.h"
+
+namespace kf::emulator {
+
+GlobalWrites::Page* GlobalWrites::look_up(std::uint64_t number) const {
+  const auto found = pages_.find(number);
+  return found == pages_.end() ? nullptr : found->second.get();
+}
+
+GlobalWrites::Page* GlobalWrites::make(std::uint64_t address) {
+  if (Page* page = find(address)) return page;
+  if (pages_.size() == kMostPages) return nullptr;
+  const std::uint64_t number = address / kPageBytes;
+  Page* page = (pages_[number] = std::make_unique<Page>()).get();
+  recent_[number % recent_.size()] = {number, page};
+  return page;
+}
+
+namespace {
+
+std::string describe_writer(const Launch& launch, const GlobalWrite& write) {
+  const auto& grid = launch.shape.grid;
+  const auto& block = launch.shape.block;
+  auto triple = [](std::uint32_t n, const std::array<std::uint32_t, 3>& of) {
+    return "(" + std::to_string(n % of[0]) + "," + std::to_string(n / of[0] % of[1]) + "," +
+           std::to_string(n / of[0] / of[1]) + ")";
+  };
+  Inst where;
+  where.source = write.source;
+  return "block " + triple(write.block, grid) + ", thread " +
+         triple(std::uint32_t{write.warp} * kLanes + write.lane, block) + " at " + describe_source(launch, where);
+}
+
+std::string place_of(const Warp& warp, std::uint64_t address) {
+  const Region* region = warp.launch->memory->below(address);
+  return "byte " + std::to_string(address - region->base) + " of " + region->name;
+}
+
+bool ordered(const Warp& warp, int lane, const GlobalWrite& write) {
+  if (write.block != warp.block->linear) return race_ordered_across(warp, write.block, write.warp, write.time);
+  if (write.warp != warp.index) return warp.clock[write.warp] >= write.time;
+  return write.lane == lane || warp.lane_sync[static_cast<std::size_t>(lane)] > write.time;
+}
+
+void check_dependency(Warp& warp, const Inst& inst, int lane, std::uint64_t word, std::uint8_t mask, Access access) {
+  const GlobalWrites::Page* page = warp.launch->previous_writes->find(word);
+  if (page == nullptr) return;
+  const GlobalWrite& write = (*page)[word % GlobalWrites::kPageBytes / 4];
+  if (write.time == 0 || (write.bytes & mask) == 0) return;
+  report(warp, inst, lane,
+         std::string(access == Access::kRead ? "reads " : "writes ") + place_of(warp, word) +
+             ", which the launch before writes, and this block has not executed griddepcontrol.wait: with pdl both "
+             "run at the same time");
+}
+
+}  // namespace
+
+bool global_read_needs_check(const Warp& warp, std::uint64_t low, std::uint64_t high) {
+  const Launch& launch = *warp.launch;
+  if (!launch.check_races) return false;
+  if (launch.previous_writes != nullptr && !warp.block->dependency_met) return true;
+  if (launch.writes.empty()) return false;
+  constexpr std::uint64_t kPage = GlobalWrites::kPageBytes;
+  if (high / kPage - low / kPage > 32) return true;
+  for (std::uint64_t page = low / kPage; page <= high / kPage; ++page)
+    if (launch.writes.find(page * kPage) != nullptr) return true;
+  return false;
+}
+
+void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t address, std::uint32_t bytes,
+                       Access access) {
+  Launch& launch = *warp.launch;
+  if (!launch.check_races) return;
+  const bool strong = inst.strong || access == Access::kAtomic;
+  const bool early = launch.previous_writes != nullptr && !warp.block->dependency_met;
+  const std::uint64_t end = address + bytes;
+  for (std::uint64_t word = address & ~std::uint64_t{3}; word < end; word += 4) {
+    const std::uint64_t first = std::max(address, word), last = std::min(end, word + 4);
+    const auto mask = static_cast<std::uint8_t>(((1u << (last - first)) - 1) << (first - word));
+    if (early) check_dependency(warp, inst, lane, word, mask, access);
+    GlobalWrites::Page* page = access == Access::kRead ? launch.writes.find(word) : launch.writes.make(word);
+    if (page == nullptr) continue;
+    GlobalWrite& write = (*page)[word % GlobalWrites::kPageBytes / 4];
+    const bool suspect = access == Access::kRead ? !strong : access == Access::kAtomic && !write.strong;
+    if (suspect && write.time != 0 && (write.bytes & mask) != 0 && !ordered(warp, lane, write))
+      report(warp, inst, lane,
+             std::string("race on global memory: ") + (access == Access::kRead ? "reads " : "updates ") +
+                 place_of(warp, first) + ", which " + describe_writer(launch, write) +
+                 " wrote; no barrier, and no fences on both sides, lie between them");
+    if (access == Access::kRead) continue;
+    const auto block = static_cast<std::uint32_t>(warp.block->linear);
+    const std::uint32_t now = warp.clock[warp.index];
+    const auto index = static_cast<std::uint8_t>(warp.index), l = static_cast<std::uint8_t>(lane);
+    const bool again = write.time == now && write.block == block && write.warp == index && write.lane == l;
+    write = {now, block, inst.source, index, l, static_cast<std::uint8_t>(again ? write.bytes | mask : mask), strong};
+  }
+}
+
+}  // namespace kf::emulator
