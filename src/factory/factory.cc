@@ -253,9 +253,24 @@ void tell(const Factory& factory, Event::Kind kind, std::string text, std::optio
   }
 }
 
+// Calibrated rates differ a little each time a device is opened. Prompts and floors of one run rest on those of its
+// first start, so that a resumed run asks the very same questions. Throws Fatal for another kind of device: figures of
+// two devices do not belong in one run.
+void keep_device(DeviceFacts& facts, const DeviceFacts& first) {
+  if (facts.kind != first.kind || facts.name != first.name || facts.arch != first.arch) {
+    throw Fatal("this run began on " + first.name + " (" + first.kind + ", " + first.arch + "); it cannot go on with " +
+                facts.name + " (" + facts.kind + ", " + facts.arch +
+                "): resume it on such a device, or start another run with --lessons");
+  }
+  facts.dram_bytes_per_second = first.dram_bytes_per_second;
+  facts.fp32_flops_per_second = first.fp32_flops_per_second;
+  facts.source = first.source;
+}
+
 // What an earlier start of this run drew and was given holds; a new run writes it down before anything else.
 void begin(Factory& factory, RunSettings& settings) {
   if (const std::optional<RunStart> start = read_start(*factory.ledger)) {
+    keep_device(factory.facts, start->device);
     settings.secret = start->secret;
     settings.search = start->search;
     settings.screen_cases = start->screen_cases;

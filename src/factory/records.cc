@@ -318,6 +318,7 @@ std::optional<RunStart> read_start(const Ledger& ledger) {
     start.screen_cases = settings.value("screen_cases", RunSettings{}.screen_cases);
     start.max_variants = settings.value("max_variants", RunSettings{}.max_variants);
     start.margin = settings.value("margin", RunSettings{}.margin);
+    start.device = read_or_throw(record, device_facts_from_json(json.value("device", Json::object()).dump()));
     start.utc = json.value("utc", "");
     start.spec_json = blob_of(ledger, record, json, "spec");
     for (const std::string& name : json.value("blobs", std::vector<std::string>{})) {
