@@ -85,10 +85,12 @@ struct EvaluationSettings {
   std::vector<std::string> check_cases;      // empty: all of "check"; timed cases are verified while they are timed
   bool time = true, confirm = false, held_out = false;
   std::int32_t max_variants = 16;
+  std::int32_t max_quads = 48;               // of a timed case; fewer when its intervals are narrow before
   double margin = 0.005;
   std::optional<Candidate> champion;         // second arm, with its assignment
   Assignment champion_tune;
   std::optional<Assignment> tune;            // this tune point only, no sweep
+  bool keep_going = false;                   // every gate that can still run, even after a refusal
   std::int32_t compile_jobs = 2;
   VariantId variant;                         // for seeds
   RunSecret secret;
@@ -106,6 +108,7 @@ struct Evaluation {
   std::vector<Build> builds;                 // of the variant that counts, timed cases first
   std::vector<std::string> build_cases;      // the first case that uses each of them
   std::vector<std::string> notes;
+  std::vector<Cost> costs;                   // wall time of each step, in the order in which they first ended
   std::optional<Fault> rig_fault;            // state kOpen: the rig failed; without it: interrupted
 };
 Evaluation evaluate(const Factory& factory, const Candidate& candidate, const EvaluationSettings& settings, std::stop_token stop);

@@ -31,6 +31,7 @@ int run_command(Session& session);
 int bench_command(Session& session);
 int eval_command(Session& session);
 int check_command(Session& session);
+int gauntlet_command(Session& session);
 int show_command(Session& session);
 int lessons_command(Session& session);
 int doctor_command(Session& session);

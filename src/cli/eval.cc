@@ -14,30 +14,6 @@
 namespace kf {
 namespace {
 
-std::vector<std::string> timed_cases(const Session& session, const Spec& spec, const DeviceFacts& facts) {
-  const std::string& wanted = session.options.cases;
-  if (wanted == "all") {
-    return {};
-  }
-  if (wanted.empty() || wanted == "screen") {
-    return screening_cases(spec, facts, static_cast<std::int32_t>(session.settings.count("run.screen_cases")));
-  }
-  // Ids hold commas themselves ("M=8,N=64"), so they are looked for in the text.
-  std::vector<std::string> ids;
-  for (const auto& [set, cases] : spec.cases) {
-    for (const Case& of : cases) {
-      if (("," + wanted + ",").find("," + of.id.value + ",") != std::string::npos) {
-        ids.push_back(of.id.value);
-      }
-    }
-  }
-  if (ids.empty()) {
-    throw UsageError{{{"--cases", "no case of the spec is called \"" + wanted + "\"",
-                       "all, screen, or ids as kfactory show lists them"}}};
-  }
-  return ids;
-}
-
 // Lines of the source that a message names as "candidate.cu:12" or "line 12".
 void explain(Console& console, const std::string& message, const std::string& source) {
   std::vector<std::string> lines;

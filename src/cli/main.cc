@@ -46,10 +46,10 @@ int call(Session& session) {
     std::string_view name;
     int (*run)(Session&);
   };
-  constexpr std::array kCommands{Command{"run", run_command},       Command{"bench", bench_command},
-                                 Command{"eval", eval_command},     Command{"check", check_command},
-                                 Command{"show", show_command},     Command{"lessons", lessons_command},
-                                 Command{"doctor", doctor_command}, Command{"config", config_command}};
+  constexpr std::array kCommands{
+      Command{"run", run_command},         Command{"bench", bench_command},       Command{"eval", eval_command},
+      Command{"check", check_command},     Command{"gauntlet", gauntlet_command}, Command{"show", show_command},
+      Command{"lessons", lessons_command}, Command{"doctor", doctor_command},     Command{"config", config_command}};
   for (const Command& command : kCommands) {
     if (command.name == session.options.command) {
       return command.run(session);
@@ -83,6 +83,7 @@ int start(const Options& options) {
 }
 
 int main_of(int argc, char** argv) {
+  fill_standard_streams();
   ignore_broken_pipes();
   if (argc == 2 && std::strcmp(argv[1], "compile-zygote") == 0) {
     return compile_zygote_main();  // before anything else: it forks, and must start fast

@@ -34,11 +34,22 @@ void add_settings(Declared& declared, CLI::App* sub, std::initializer_list<std::
   for (const SettingFacts& facts : all_settings()) {
     const bool wanted = std::any_of(prefixes.begin(), prefixes.end(),
                                     [&](std::string_view prefix) { return facts.key.starts_with(prefix); });
-    if (!wanted) {
+    if (!wanted || facts.flag.empty()) {
       continue;
     }
     const std::string help =
         std::string(facts.help) + (facts.fallback.empty() ? "" : " [" + std::string(facts.fallback) + "]");
+    if (facts.kind == SettingFacts::Kind::kPrices) {  // may be given several times
+      const auto append = [&declared, key = std::string(facts.key)](const std::vector<std::string>& values) {
+        for (const std::string& value : values) {
+          declared.options.flags[key] += value + "\n";
+        }
+      };
+      sub->add_option_function<std::vector<std::string>>(std::string(facts.flag), append, help)
+          ->take_all()
+          ->expected(1);
+      continue;
+    }
     sub->add_option_function<std::string>(
         std::string(facts.flag),
         [&declared, key = std::string(facts.key)](const std::string& value) { declared.options.flags[key] = value; },
@@ -88,6 +99,18 @@ void declare_evaluating(Declared& declared) {
   eval->add_flag("--no-time", options.no_time, "stop after the checks");
   eval->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]");
   add_settings(declared, eval,
+               {"run.compile_jobs", "run.margin", "run.max_variants", "run.screen_cases", "device.", "toolkit."});
+
+  CLI::App* gauntlet = command(declared, "gauntlet", "Every gate for each candidate, even after a refusal, as a table",
+                               "kfactory gauntlet specs/rmsnorm_fwd.json suspicious.cu other.cu --device cuda");
+  gauntlet->add_option("spec", options.spec, "spec file")->required();
+  gauntlet->add_option("candidates", options.names, "candidate files (.cu with their launch plans)")->required();
+  gauntlet->add_flag("--json", options.json, "one JSON object a line for each candidate (docs/formats/cli.md)");
+  gauntlet->add_flag("--first-refusal", options.first_refusal, "stop at each candidate's first refusal, as a run does");
+  gauntlet->add_flag("--no-time", options.no_time, "leave out the timed-run gate");
+  gauntlet->add_flag("--confirm", options.confirm, "then everything once more in a fresh process, with held-out cases");
+  gauntlet->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]");
+  add_settings(declared, gauntlet,
                {"run.compile_jobs", "run.margin", "run.max_variants", "run.screen_cases", "device.", "toolkit."});
 
   CLI::App* check = command(declared, "check", "Is this spec sound?", "kfactory check specs/rmsnorm_fwd.json");

@@ -2,23 +2,15 @@
 #include "parts.h"
 
 #include <filesystem>
-#include <sstream>
 
 #include "compile/nvrtc_compiler.h"
+#include "factory/cases.h"
 #include "os/atomic_file.h"
 #include "rig/local_rig.h"
+#include "words.h"
 
 namespace kf {
 namespace {
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string word; stream >> word;) {
-    words.push_back(word);
-  }
-  return words;
-}
 
 // A launcher may start the worker on another host, where /proc/self/exe is something else.
 std::string own_path() {
@@ -31,7 +23,7 @@ OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::
                                              const std::string& target) {
   RigOptions options;
   options.version = std::string(program_version());
-  options.launcher = words_of(session.settings.text("device.launcher"));
+  options.launcher = words_of(session.settings.text("device.launcher")).value_or(std::vector<std::string>());
   options.worker = {own_path(), "worker", "--device", kind, "--gpu", session.settings.text("device.gpu")};
   if (!target.empty()) {
     options.worker.insert(options.worker.end(), {"--target", target});
@@ -107,6 +99,30 @@ Spec read_spec(const std::string& path) {
 
 Candidate read_candidate_file(const std::string& path) {
   return or_usage(parse_candidate(or_usage(read_file(path, 4 << 20)), path));
+}
+
+std::vector<std::string> timed_cases(const Session& session, const Spec& spec, const DeviceFacts& facts) {
+  const std::string& wanted = session.options.cases;
+  if (wanted == "all") {
+    return {};
+  }
+  if (wanted.empty() || wanted == "screen") {
+    return screening_cases(spec, facts, static_cast<std::int32_t>(session.settings.count("run.screen_cases")));
+  }
+  // Ids hold commas themselves ("M=8,N=64"), so they are looked for in the text.
+  std::vector<std::string> ids;
+  for (const auto& [set, cases] : spec.cases) {
+    for (const Case& of : cases) {
+      if (("," + wanted + ",").find("," + of.id.value + ",") != std::string::npos) {
+        ids.push_back(of.id.value);
+      }
+    }
+  }
+  if (ids.empty()) {
+    throw UsageError{{{"--cases", "no case of the spec is called \"" + wanted + "\"",
+                       "all, screen, or ids as kfactory show lists them"}}};
+  }
+  return ids;
 }
 
 std::string label_of(const DeviceFacts& facts) {

@@ -27,6 +27,9 @@ std::unique_ptr<Compiler> open_compiler(const Settings& settings);
 Spec read_spec(const std::string& path);
 Candidate read_candidate_file(const std::string& path);
 
+// Ids of the timed cases that --cases names; empty: all.
+std::vector<std::string> timed_cases(const Session& session, const Spec& spec, const DeviceFacts& facts);
+
 // Figures of the emulator are never called times.
 std::string label_of(const DeviceFacts& facts);
 

@@ -9,6 +9,8 @@
 #include <kfactory/audit.h>
 
 #include "cases.h"
+#include "costs.h"
+#include "kernel_records.h"
 #include "score.h"
 #include "stop.h"
 #include "sweep.h"
@@ -33,6 +35,7 @@ struct Line {
   std::stop_token stop;
   ChosenCases cases;
   Evaluation result;
+  CostLog costs;
 
   bool accept(Verdict verdict) {
     if (factory.observe && (!verdict.passed || verdict.gate >= Gate::kCheck)) {
@@ -45,9 +48,23 @@ struct Line {
       verdict.checks += result.verdict.checks;
     }
     result.steps.push_back(verdict);
-    result.verdict = std::move(verdict);
+    if (result.verdict.passed) {  // with keep_going the first refusal stands
+      result.verdict = std::move(verdict);
+    }
     result.state = result.verdict.passed ? AttemptState::kBuilt : AttemptState::kRejected;
-    return result.verdict.passed;
+    return result.verdict.passed || settings.keep_going;
+  }
+
+  // Of a job that kept going: one step for each of its gates, the first refusal of each.
+  bool accept_all(const CheckReport& report) {
+    bool go_on = true;
+    for (auto from = report.all.begin(); from != report.all.end();) {
+      const auto to = std::find_if(from, report.all.end(), [&](const Verdict& v) { return v.gate != from->gate; });
+      const auto refused = std::find_if(from, to, [](const Verdict& v) { return !v.passed; });
+      go_on = accept(refused == to ? *std::prev(to) : *refused) && go_on;
+      from = to;
+    }
+    return go_on;
   }
 };
 
@@ -62,13 +79,14 @@ Purpose purpose_of(const EvaluationSettings& settings) {
 }
 
 bool audit(Line& line) {
-  std::optional<Verdict> refused = audit_source(line.candidate.source);
+  std::optional<Verdict> refused =
+      line.costs.during("source audit", [&] { return audit_source(line.candidate.source); });
   return line.accept(refused ? std::move(*refused) : passed(Gate::kSourceAudit));
 }
 
 // Settles which tune point counts. With one there is nothing to settle.
 std::optional<Arm> choose_variant(Line& line) {
-  Sweep sweep = sweep_tune(line.factory, line.jobs, line.candidate, line.cases, line.settings, line.stop);
+  Sweep sweep = sweep_tune(line.factory, line.jobs, line.candidate, line.cases, line.settings, line.stop, &line.costs);
   std::ranges::move(sweep.notes, std::back_inserter(line.result.notes));
   line.result.variants = sweep.tried;
   if (!sweep.probe) {
@@ -86,16 +104,23 @@ bool check(Line& line, const std::vector<Case>& cases, Arm arm, bool every_famil
   }
   std::vector<CheckPoint> points =
       check_points(*line.factory.spec, cases, every_family, purpose_of(line.settings), line.settings);
-  Job job = line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop);
+  Job job = line.costs.during("references and harness", [&] {
+    return line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop);
+  });
   job.kind = line.settings.confirm ? Job::Kind::kConfirm : Job::Kind::kCheck;
-  return line.accept(run_check_job(line.factory, job, line.stop));
+  job.keep_going = line.settings.keep_going;
+  const std::string_view step = line.settings.confirm ? "confirm" : "check";
+  const CheckReport report =
+      line.costs.during(step, [&] { return run_check_report(line.factory, job, line.stop); });
+  line.costs.add_inside(step, report.costs);
+  return report.all.empty() ? line.accept(report.verdict) : line.accept_all(report);
 }
 
 // What remains after the probe, in one arm so that equal requests are one build: first `check`, then `time`.
-std::expected<Arm, Verdict> build_rest(const Line& line, const std::stop_token& stop) {
+std::expected<Arm, Verdict> build_rest(Line& line, const std::stop_token& stop) {
   std::vector<Case> all = line.cases.check;
   std::ranges::copy(line.cases.time, std::back_inserter(all));
-  return line.jobs.arm("candidate", line.candidate, all, line.result.tune, stop);
+  return line.jobs.arm("candidate", line.candidate, all, line.result.tune, stop, &line.costs);
 }
 
 Arm part_of(const Arm& whole, std::size_t first, std::size_t count) {
@@ -151,7 +176,8 @@ std::optional<Arm> check_probe_while_building(Line& line, const Arm& probe) {
   return std::move(*built);
 }
 
-bool time_it(Line& line, Arm timed) {
+// The candidate, and the champion where it builds.
+std::vector<Arm> timed_arms(Line& line, Arm timed) {
   std::vector<Arm> arms;
   arms.push_back(std::move(timed));
   if (line.settings.champion) {
@@ -163,15 +189,73 @@ bool time_it(Line& line, Arm timed) {
       line.result.notes.push_back("the champion was not timed beside it: " + champion.error().message);
     }
   }
-  const Job job = line.jobs.time_job(line.cases.time, std::move(arms), true, line.settings, line.stop);
-  std::expected<TimeReport, Verdict> report = run_time_job(line.factory, job, line.stop);
+  return arms;
+}
+
+std::expected<TimeReport, Verdict> run_timed(Line& line, const Job& job) {
+  auto report = line.costs.during("timing", [&] { return run_time_job(line.factory, job, line.stop); });
+  if (report) {
+    line.costs.add_inside("timing", report->costs);
+  }
+  return report;
+}
+
+// A refusal that may be the champion's is put to the test: the candidate is timed again without it. `job` is then what
+// was timed.
+std::expected<TimeReport, Verdict> time_beside_champion(Line& line, Job& job) {
+  std::expected<TimeReport, Verdict> report = run_timed(line, job);
+  const bool has_champion = job.arms.size() > 1 && job.arms[1].name == "champion";
+  const bool candidates_own = report && (report->verdict.passed || report->arm == 0);
+  if (candidates_own || !has_champion) {
+    return report;
+  }
+  const Verdict& refusal = report ? report->verdict : report.error();
+  line.result.notes.push_back("timed without the champion, after a refusal beside it that may be the champion's own: " +
+                              refusal.reason + ": " + refusal.message);
+  job.arms.erase(job.arms.begin() + 1);
+  return run_timed(line, job);
+}
+
+// False: other kernels than the plan's ran.
+bool add_kernel_records(Line& line, const Job& job) {
+  if (line.factory.facts.kind != "cuda") {
+    return true;
+  }
+  KernelRecords records = take_kernel_records(line.factory, job, line.costs, line.stop);
+  if (!records.not_taken.empty()) {
+    line.result.notes.push_back("launch truth was not checked, there are no kernel records (CUPTI): " +
+                                records.not_taken);
+  }
+  std::ranges::move(records.timings, std::back_inserter(line.result.measurement->cases));
+  return !records.refusal || line.accept(std::move(*records.refusal));
+}
+
+void note_python_baselines(Line& line) {
+  for (const BaselineSpec& baseline : line.factory.spec->baselines) {
+    if (baseline.kind == BaselineSpec::Kind::kPython) {
+      line.result.notes.push_back("baseline " + baseline.name + " was not run: python baselines are not supported yet");
+    }
+  }
+}
+
+bool time_it(Line& line, Arm timed) {
+  note_python_baselines(line);
+  std::vector<Arm> arms = timed_arms(line, std::move(timed));
+  const std::vector<BaselineFailure> wrong = line.costs.during("baseline checks", [&] {
+    return line.jobs.baseline_check().failures(line.factory, line.jobs, line.cases.time, line.settings, line.stop);
+  });
+  Job job = line.costs.during("baselines and copy row", [&] {
+    return line.jobs.time_job(line.cases.time, std::move(arms), true, line.settings, line.stop);
+  });
+  std::expected<TimeReport, Verdict> report = time_beside_champion(line, job);
   if (!report) {
     return line.accept(std::move(report.error()));
   }
   line.result.measurement = std::move(report->measurement);
-  if (!line.accept(std::move(report->verdict))) {
+  if (!line.accept(std::move(report->verdict)) || !line.result.verdict.passed || !add_kernel_records(line, job)) {
     return false;
   }
+  drop_failing_baselines(*line.result.measurement, wrong);
   line.result.score = score_of(*line.factory.spec, line.factory.facts, *line.result.measurement, line.settings.margin);
   line.result.score->confirmed = line.settings.confirm;
   line.result.state = AttemptState::kMeasured;
@@ -212,7 +296,7 @@ void walk(Line& line) {
 
 Evaluation evaluate_with(const Factory& factory, JobBuilder& jobs, const Candidate& candidate,
                          const EvaluationSettings& settings, std::stop_token stop) {
-  Line line{factory, jobs, candidate, settings, stop, {}, {}};
+  Line line{factory, jobs, candidate, settings, stop, {}, {}, CostLog(factory.clock)};
   try {
     walk(line);
   } catch (const Interrupted&) {
@@ -221,6 +305,7 @@ Evaluation evaluate_with(const Factory& factory, JobBuilder& jobs, const Candida
     line.result.state = AttemptState::kOpen;
     line.result.rig_fault = failed.fault;
   }
+  line.result.costs = line.costs.all();
   return std::move(line.result);
 }
 

@@ -76,8 +76,7 @@ std::vector<double> times_of(const Measurement& measurement, std::size_t arms) {
   return times;
 }
 
-// The points that build for the timed cases, as arms. A job judges its first arm only, so arms are ordered by who is to
-// be judged next.
+// The points that build for the timed cases, as arms. Every arm of such a job is judged: none is trusted.
 std::vector<Arm> timed_arms(JobBuilder& jobs, const Candidate& candidate, const std::vector<Case>& timed,
                             std::vector<Point>& points, Sweep& sweep, const std::stop_token& stop) {
   std::vector<Arm> arms;
@@ -93,8 +92,32 @@ std::vector<Arm> timed_arms(JobBuilder& jobs, const Candidate& candidate, const 
   return arms;
 }
 
-// All points in one job, interleaved: they meet the same clocks and temperatures. A point whose timed outputs are wrong
-// leaves `points`, and the rest is timed again.
+// One job over these arms: their times, or whom it refused and why.
+struct Refused {
+  std::optional<std::size_t> arm;  // nullopt: nobody can tell
+  std::string reason;
+};
+std::expected<std::vector<double>, Refused> time_arms(const Factory& factory, JobBuilder& jobs,
+                                                      const std::vector<Case>& timed, const std::vector<Arm>& arms,
+                                                      const EvaluationSettings& settings,
+                                                      const std::stop_token& stop) {
+  Job job = jobs.time_job(timed, arms, false, settings, stop);
+  job.min_quads = job.max_quads = kSweepQuads;
+  const std::expected<TimeReport, Verdict> report = run_time_job(factory, job, stop);
+  if (report && report->verdict.passed) {
+    return times_of(report->measurement, arms.size());
+  }
+  const bool told = report && report->arm >= 0 && static_cast<std::size_t>(report->arm) < arms.size();
+  const bool alone = arms.size() == 1;
+  return std::unexpected(Refused{alone  ? std::optional<std::size_t>(0)
+                                 : told ? std::optional(static_cast<std::size_t>(report->arm))
+                                        : std::nullopt,
+                                 report ? report->verdict.reason : report.error().reason});
+}
+
+// All points in one job, interleaved: they meet the same clocks and temperatures. The point that a refusal names leaves
+// `points`, and the rest is timed again; where it names none, each is timed alone, and those that are refused alone
+// leave. Should the others still not run beside each other, the times that they had alone decide.
 std::size_t fastest_of(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const ChosenCases& cases,
                        const EvaluationSettings& settings, std::vector<Point>& points, Sweep& sweep,
                        const std::stop_token& stop) {
@@ -102,39 +125,65 @@ std::size_t fastest_of(const Factory& factory, JobBuilder& jobs, const Candidate
   const std::vector<Case> timed(cases.time.begin(), cases.time.begin() + count);
   const Point fallback = points.front();
   std::vector<Arm> arms = timed_arms(jobs, candidate, timed, points, sweep, stop);
-  while (points.size() > 1) {
-    Job job = jobs.time_job(timed, arms, false, settings, stop);
-    job.min_quads = job.max_quads = kSweepQuads;
-    const std::expected<TimeReport, Verdict> report = run_time_job(factory, job, stop);
-    if (report && report->verdict.passed) {
-      const std::vector<double> times = times_of(report->measurement, points.size());
-      for (std::size_t arm = 0; arm < points.size(); ++arm) {
-        sweep.notes.push_back("swept " + words(points[arm].tune) + ": " + nanoseconds_text(times[arm]));
+  const auto leaves = [&](std::size_t at, const std::string& reason) {
+    sweep.notes.push_back("refused " + words(points[at].tune) + ": " + reason);
+    points.erase(points.begin() + static_cast<std::ptrdiff_t>(at));
+    arms.erase(arms.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  std::vector<double> times;
+  for (bool settled = false; points.size() > 1 && !settled;) {
+    auto together = time_arms(factory, jobs, timed, arms, settings, stop);
+    if (together) {
+      times = std::move(*together);
+      settled = true;
+    } else if (together.error().arm) {
+      leaves(*together.error().arm, together.error().reason);
+    } else {
+      const std::size_t before = points.size();
+      times.clear();
+      for (std::size_t at = 0; at < points.size();) {
+        const auto alone = time_arms(factory, jobs, timed, {arms[at]}, settings, stop);
+        if (alone) {
+          times.push_back(alone->front());
+          ++at;
+        } else {
+          leaves(at, alone.error().reason);
+        }
       }
-      return static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
+      settled = points.size() == before;
+      if (settled) {
+        sweep.notes.push_back("tune points could not be timed beside each other (" + together.error().reason +
+                              "); each was timed alone");
+      }
     }
-    const Verdict& refusal = report ? report->verdict : report.error();
-    sweep.notes.push_back("refused " + words(points.front().tune) + ": " + refusal.reason);
-    points.erase(points.begin());
-    arms.erase(arms.begin());
   }
   if (points.empty()) {
     points.push_back(fallback);  // the evaluation itself finds out what is wrong with it
   }
-  return 0;
+  if (points.size() == 1 || times.size() != points.size()) {
+    return 0;
+  }
+  for (std::size_t at = 0; at < points.size(); ++at) {
+    sweep.notes.push_back("swept " + words(points[at].tune) + ": " + nanoseconds_text(times[at]));
+  }
+  return static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
 }
 
 }  // namespace
 
-Verdict run_check_job(const Factory& factory, const Job& job, std::stop_token stop) {
+CheckReport run_check_report(const Factory& factory, const Job& job, std::stop_token stop) {
   Outcome outcome = run_job(factory, job, stop);
   if (const Fault* fault = std::get_if<Fault>(&outcome)) {
-    return blamed(*fault, Gate::kCheck);
+    return {blamed(*fault, Gate::kCheck), {}};
   }
   if (CheckReport* report = std::get_if<CheckReport>(&outcome)) {
-    return std::move(report->verdict);
+    return std::move(*report);
   }
   wrong_answer();
+}
+
+Verdict run_check_job(const Factory& factory, const Job& job, std::stop_token stop) {
+  return run_check_report(factory, job, std::move(stop)).verdict;
 }
 
 std::expected<TimeReport, Verdict> run_time_job(const Factory& factory, const Job& job, std::stop_token stop) {
@@ -149,7 +198,7 @@ std::expected<TimeReport, Verdict> run_time_job(const Factory& factory, const Jo
 }
 
 Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const ChosenCases& cases,
-                 const EvaluationSettings& settings, std::stop_token stop) {
+                 const EvaluationSettings& settings, std::stop_token stop, CostLog* costs) {
   Sweep sweep;
   std::vector<Assignment> assignments = tune_points(candidate.plan);
   const auto limit = static_cast<std::size_t>(std::max(settings.max_variants, 1));
@@ -167,7 +216,7 @@ Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& cand
   std::optional<Verdict> first_refusal;
   for (std::size_t i = 0; i < assignments.size(); ++i) {
     ++sweep.tried;
-    std::expected<Arm, Verdict> arm = jobs.arm("candidate", candidate, probe_cases, assignments[i], stop);
+    std::expected<Arm, Verdict> arm = jobs.arm("candidate", candidate, probe_cases, assignments[i], stop, costs);
     std::optional<Verdict> refusal = arm ? std::nullopt : std::optional(arm.error());
     if (arm && swept && !cases.probe.empty()) {
       Verdict verdict = run_check_job(

@@ -8,11 +8,14 @@
 #include <kfactory/factory.h>
 
 #include "cases.h"
+#include "costs.h"
 #include "jobs.h"
 
 namespace kf {
 
 // Runs one job; a fault that the candidate caused is the verdict, one of the rig throws RigFailed, a stop Interrupted.
+// `all` is empty unless the job keeps going.
+CheckReport run_check_report(const Factory& factory, const Job& job, std::stop_token stop);
 Verdict run_check_job(const Factory& factory, const Job& job, std::stop_token stop);
 std::expected<TimeReport, Verdict> run_time_job(const Factory& factory, const Job& job, std::stop_token stop);
 
@@ -27,6 +30,6 @@ struct Sweep {
   std::vector<std::string> notes;
 };
 Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const ChosenCases& cases,
-                 const EvaluationSettings& settings, std::stop_token stop);
+                 const EvaluationSettings& settings, std::stop_token stop, CostLog* costs = nullptr);
 
 }  // namespace kf

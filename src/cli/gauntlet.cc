@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// kfactory gauntlet SPEC CANDIDATE...: every gate for each candidate, for anyone who distrusts a kernel.
+#include <filesystem>
+
+#include "commands.h"
+#include "factory/evaluation.h"
+#include "os/atomic_file.h"
+#include "os/entropy.h"
+#include "os/steady_clock.h"
+#include "parts.h"
+#include "reports.h"
+
+namespace kf {
+namespace {
+
+Evaluation refused_reply(const Errors& errors) {
+  Evaluation evaluation;
+  evaluation.verdict.passed = false;
+  evaluation.verdict.gate = Gate::kReply;
+  evaluation.verdict.reason = "plan";
+  evaluation.verdict.message = to_string(errors);
+  evaluation.steps.push_back(evaluation.verdict);
+  return evaluation;
+}
+
+// Everything, then (asked for) everything once more as a confirmation does it: its steps follow.
+Evaluation put_through(const Factory& factory, JobBuilder& jobs, const Session& session, const Candidate& candidate,
+                       EvaluationSettings settings) {
+  settings.secret = draw_run_secret();
+  Evaluation evaluation = evaluate_with(factory, jobs, candidate, settings, session.stop);
+  const bool more = session.options.confirm && factory.rig != nullptr && evaluation.state != AttemptState::kOpen &&
+                    (evaluation.verdict.passed || settings.keep_going);
+  if (!more) {
+    return evaluation;
+  }
+  settings.secret = draw_run_secret();
+  settings.confirm = settings.held_out = true;
+  settings.time = false;
+  settings.tune = evaluation.tune;
+  Evaluation again = evaluate_with(factory, jobs, candidate, settings, session.stop);
+  for (Verdict& step : again.steps) {
+    if (step.gate == Gate::kConfirm) {
+      evaluation.steps.push_back(std::move(step));
+    }
+  }
+  if (evaluation.verdict.passed) {
+    evaluation.verdict = again.verdict;
+    evaluation.state = again.verdict.passed ? evaluation.state : AttemptState::kRejected;
+  }
+  evaluation.rig_fault = again.rig_fault;
+  return evaluation;
+}
+
+void print(Console& console, const std::string& name, const Evaluation& evaluation) {
+  console.line(name, Ink::kStrong);
+  Table table({"gate", "verdict", "checks", "case", "family", "why"});
+  for (const Verdict& step : evaluation.steps) {
+    table.add({std::string(to_string(step.gate)), step.passed ? "passed" : step.reason,
+               step.checks == 0 ? "" : std::to_string(step.checks), step.passed ? "" : step.case_id,
+               step.passed ? "" : step.family, step.passed ? "" : cut_line(step.message, 120)});
+  }
+  for (const std::string& line : table.lines()) {
+    console.line("  " + line);
+  }
+  for (const std::string& note : evaluation.notes) {
+    console.line("  note: " + note, Ink::kDim);
+  }
+  if (evaluation.rig_fault) {
+    console.line("  no verdict: the rig failed (" + evaluation.rig_fault->reason + "): " + evaluation.rig_fault->what,
+                 Ink::kBad);
+  } else {
+    console.line(evaluation.verdict.passed ? "  passed every gate that ran" : "  REFUSED",
+                 evaluation.verdict.passed ? Ink::kGood : Ink::kBad);
+  }
+}
+
+}  // namespace
+
+int gauntlet_command(Session& session) {
+  const Spec spec = read_spec(session.options.spec);
+  SteadyClock clock;
+  const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
+  const Machine machine = open_machine(session, spec.arch);
+
+  Factory factory;
+  factory.spec = &spec;
+  factory.facts = machine.facts;
+  factory.compiler = compiler.get();
+  factory.rig = machine.rig.get();
+  factory.clock = &clock;
+  EvaluationSettings settings;
+  settings.time_cases = timed_cases(session, spec, machine.facts);
+  settings.time = !session.options.no_time;
+  settings.keep_going = !session.options.first_refusal;
+  settings.max_variants = static_cast<std::int32_t>(session.settings.count("run.max_variants"));
+  settings.margin = session.settings.share("run.margin");
+  settings.compile_jobs = static_cast<std::int32_t>(session.settings.count("run.compile_jobs"));
+  JobBuilder jobs(factory, settings.compile_jobs);
+
+  bool all_passed = true;
+  for (const std::string& path : session.options.names) {
+    const OrErrors<Candidate> candidate = parse_candidate(or_usage(read_file(path, 4 << 20)), path);
+    const Evaluation evaluation =
+        candidate ? put_through(factory, jobs, session, *candidate, settings) : refused_reply(candidate.error());
+    if (session.options.json) {
+      session.console.line(eval_report(spec, path, evaluation, machine.facts));
+    } else {
+      print(session.console, path, evaluation);
+    }
+    if (evaluation.state == AttemptState::kOpen && !evaluation.rig_fault) {
+      return exits::kInterrupted;
+    }
+    all_passed = all_passed && evaluation.verdict.passed && !evaluation.rig_fault;
+  }
+  return machine.rig != nullptr && all_passed ? exits::kDone : exits::kNothingWon;
+}
+
+}  // namespace kf
