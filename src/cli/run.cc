@@ -110,6 +110,9 @@ RunInfo run_info(const Factory& factory, const RunSettings& settings) {
   info.version = std::string(program_version());
   info.compiler = factory.compiler->version();
   info.models["default"] = factory.writer->description();
+  for (const auto& [role, model] : factory.models) {
+    info.models[role] = model->description();
+  }
   info.settings = settings;
   info.device = factory.facts;
   info.seeds = start ? seeds_digest(start->secret) : Digest{};
@@ -199,7 +202,7 @@ int run_command(Session& session) {
   const Spec spec = read_spec(options.spec);
   SteadyClock clock;
   const RunFolder folder(choose_folder(options, spec, clock));
-  const ModelConfig config = model_config(options, session.settings);
+  const Map<ModelConfig> configs = model_configs(options, session.settings);
   const RunSettings settings = run_settings(session);
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
   const Machine machine = open_machine(session, spec.arch);
@@ -212,12 +215,14 @@ int run_command(Session& session) {
   Endpoints endpoints;
   ModelHooks hooks;
   hooks.notice = [&observe](const std::string& text) { observe({Event::Kind::kNote, {}, text, {}}); };
-  const std::unique_ptr<Model> model = open_model(options, config, clock, endpoints, std::move(hooks));
+  const Map<std::unique_ptr<Model>> models = open_models(options, configs, clock, endpoints, hooks);
 
   Factory factory;
   factory.spec = &spec;
   factory.facts = machine.facts;
-  factory.writer = model.get();
+  for (const auto& [role, model] : models) {
+    (role.empty() ? factory.writer : factory.models[role]) = model.get();
+  }
   factory.compiler = compiler.get();
   factory.rig = machine.rig.get();
   factory.ledger = &ledger;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <kfactory/error.h>
 #include <kfactory/values.h>
@@ -15,15 +16,36 @@ namespace kf {
 
 // One thing that a user can set: by flag, KFACTORY_* variable, project file, user file; else built in.
 struct SettingFacts {
-  enum class Kind : std::uint8_t { kText, kCount, kTime, kMoney, kShare, kDevice, kProvider } kind = Kind::kText;
+  // The texts of each kind: setting_values.h, words.h.
+  enum class Kind : std::uint8_t {
+    kText,
+    kCount,
+    kTime,
+    kMoney,
+    kShare,
+    kDevice,
+    kProvider,
+    kYesNo,
+    kNumber,
+    kWords,
+    kPrices,
+    kHeaders,
+  } kind = Kind::kText;
   std::string_view key;   // "model.base_url": [model] base_url in a file, KFACTORY_MODEL_BASE_URL in the environment
-  std::string_view flag;  // "--base-url"
+  std::string_view flag;  // "--base-url"; empty: no flag
   std::string_view fallback;  // built-in value
   std::string_view help;
   bool trusted_only = false;  // a project file may not set it: it says where keys go or what gets executed
 };
 std::span<const SettingFacts> all_settings();
-std::string environment_name(const SettingFacts& facts);  // "KFACTORY_MODEL_BASE_URL"
+std::string environment_name(std::string_view key);  // "KFACTORY_MODEL_BASE_URL"
+
+// Roles that may have a model of their own: the table [model.writer] sets "model.writer.name" for "model.name".
+std::span<const std::string_view> roles_with_models();
+// Facts of a key in a settings file or of a role's own key; nullptr: there is no such setting.
+const SettingFacts* setting_of(std::string_view key);
+// "writer" of "model.writer.name"; empty: the key is nobody's own.
+std::string_view role_of_key(std::string_view key);
 
 // A settings file as far as it is there: values by key, as text.
 struct SettingsFile {
@@ -51,8 +73,17 @@ class Settings {
   std::chrono::milliseconds time(std::string_view key) const;
   std::int64_t nanodollars(std::string_view key) const;
   double share(std::string_view key) const;
+  bool yes(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const;
   // "flag --wall", "KFACTORY_RUN_WALL", "kfactory.toml", "built in".
   const std::string& origin(std::string_view key) const;
+
+  // Roles with settings of their own, and the settings as such a role has them. A role that names its own provider or
+  // base_url inherits nothing that says where requests and keys go: no key reaches an endpoint it was not meant for.
+  std::vector<std::string> roles() const;
+  Settings for_role(std::string_view role) const;
+  // Keys of roles that were set: "model.writer.name".
+  std::vector<std::string> role_keys() const;
 
  private:
   struct Value {
@@ -61,8 +92,5 @@ class Settings {
   const Value& of(std::string_view key) const;
   Map<Value> values_;
 };
-
-// "90", "90s", "15m", "2h", "1d", "250ms"; a plain number is seconds.
-OrError<std::chrono::milliseconds> time_from_text(std::string_view text);
 
 }  // namespace kf
