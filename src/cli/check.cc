@@ -27,9 +27,7 @@ void print(Console& console, const Spec& spec, const SpecCheck& check) {
   for (const AdmissionRow& row : check.admission->rows) {
     table.add({row.name, row.expected, row.found, row.ok ? "ok" : "NOT AS IT MUST BE"});
   }
-  for (const std::string& line : table.lines()) {
-    console.line(line);
-  }
+  console.table(table);
   console.line(check.admission->admitted
                    ? "admitted"
                    : "not admitted: the rows above say what the tolerance or the cases let through",

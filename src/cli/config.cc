@@ -45,9 +45,7 @@ int config_command(Session& session) {
   for (const std::string& key : session.settings.role_keys()) {
     add(key, "");
   }
-  for (const std::string& line : table.lines()) {
-    session.console.line(line);
-  }
+  session.console.table(table);
   for (const std::string& name : key_variables(session.settings)) {
     const char* key = std::getenv(name.c_str());
     session.console.line(name + ": " + (key != nullptr && *key != '\0' ? "set (not shown)" : "not set"));

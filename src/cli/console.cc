@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace kf {
 namespace {
@@ -114,7 +115,21 @@ std::string Console::inked(std::string_view text, Ink ink) const {
                                                 : std::string(text);
 }
 
-std::vector<std::string> Table::lines() const {
+void Console::table(const Table& table) {
+  const bool narrow = terminal_.live && terminal_.columns > 0;
+  for (const std::string& text : table.lines(narrow ? static_cast<std::size_t>(terminal_.columns) : 0)) {
+    line(text);
+  }
+}
+
+// A column is of numbers when its last cell is one.
+bool Table::right(std::size_t column) const {
+  const std::vector<std::string>& last = rows_.back();
+  return rows_.size() > 1 && column < last.size() && numeric(last[column]);
+}
+
+std::vector<std::size_t> Table::widths(std::size_t columns) const {
+  constexpr std::size_t kLeast = 12;
   std::vector<std::size_t> widths;
   for (const std::vector<std::string>& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -122,13 +137,31 @@ std::vector<std::string> Table::lines() const {
       widths[i] = std::max(widths[i], width(row[i]));
     }
   }
+  const std::size_t gaps = widths.empty() ? 0 : 2 * (widths.size() - 1);
+  while (columns > 0 && std::accumulate(widths.begin(), widths.end(), gaps) > columns) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (!right(i) && widths[i] > kLeast && (widest == widths.size() || widths[i] > widths[widest])) {
+        widest = i;
+      }
+    }
+    if (widest == widths.size()) {
+      break;
+    }
+    --widths[widest];
+  }
+  return widths;
+}
+
+std::vector<std::string> Table::lines(std::size_t columns) const {
+  const std::vector<std::size_t> widths = this->widths(columns);
   std::vector<std::string> lines;
   for (const std::vector<std::string>& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string pad(widths[i] - width(row[i]), ' ');
-      const bool right = numeric(rows_.size() > 1 ? rows_.back()[std::min(i, rows_.back().size() - 1)] : row[i]);
-      line += (i == 0 ? "" : "  ") + (right ? pad + row[i] : row[i] + pad);
+      const std::string cell = width(row[i]) > widths[i] ? cut_line(row[i], widths[i]) : row[i];
+      const std::string pad(widths[i] - std::min(widths[i], width(cell)), ' ');
+      line += (i == 0 ? "" : "  ") + (right(i) ? pad + cell : cell + pad);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(std::move(line));

@@ -26,6 +26,20 @@ std::string printable(std::string_view text);
 // First line only, cut to `columns` with an ellipsis.
 std::string cut_line(std::string_view text, std::size_t columns);
 
+// Columns as wide as their widest cell; numbers to the right. Where `columns` is given, the widest text columns are cut
+// until a line fits, as far as 12 columns each; figures are never cut.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::vector<std::string> lines(std::size_t columns = 0) const;
+
+ private:
+  bool right(std::size_t column) const;
+  std::vector<std::size_t> widths(std::size_t columns) const;
+  std::vector<std::vector<std::string>> rows_;
+};
+
 // Lines to stdout; on a terminal also one live line below them. Thread-safe.
 class Console {
  public:
@@ -35,6 +49,8 @@ class Console {
   void line(std::string_view text, Ink ink = Ink::kPlain);
   // Replaces the live line; does nothing where there is no terminal.
   void progress(std::string_view text);
+  // Each line of the table, cut to the terminal where there is one; a pipe gets all of it.
+  void table(const Table& table);
   void clear();
   std::string inked(std::string_view text, Ink ink) const;
   const Terminal& terminal() const { return terminal_; }
@@ -44,17 +60,6 @@ class Console {
   Terminal terminal_;
   std::mutex mutex_;
   bool showing_ = false;
-};
-
-// Columns as wide as their widest cell; numbers to the right.
-class Table {
- public:
-  explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  std::vector<std::string> lines() const;
-
- private:
-  std::vector<std::vector<std::string>> rows_;
 };
 
 // "12.3 us": four significant digits and a unit that fits.

@@ -14,21 +14,35 @@
 namespace kf {
 namespace {
 
-// Lines of the source that a message names as "candidate.cu:12" or "line 12".
+// Numbers of source lines that a message names: "candidate.cu:12", "line 12".
+std::vector<std::size_t> lines_named(const std::string& message) {
+  std::vector<std::size_t> named;
+  for (const std::string_view mark : {".cu:", "line "}) {
+    for (std::size_t at = message.find(mark); at != std::string::npos; at = message.find(mark, at + 1)) {
+      const std::size_t number = std::strtoul(message.c_str() + at + mark.size(), nullptr, 10);
+      if (number >= 1 && std::ranges::find(named, number) == named.end()) {
+        named.push_back(number);
+      }
+    }
+  }
+  return named;
+}
+
+// Each line that a message names, with its neighbours.
 void explain(Console& console, const std::string& message, const std::string& source) {
+  constexpr std::size_t kAround = 2;
   std::vector<std::string> lines;
   std::istringstream text(source);
   for (std::string line; std::getline(text, line);) {
     lines.push_back(line);
   }
-  std::vector<std::size_t> shown;
-  for (const std::string_view mark : {".cu:", "line "}) {
-    for (std::size_t at = message.find(mark); at != std::string::npos; at = message.find(mark, at + 1)) {
-      const std::size_t number = std::strtoul(message.c_str() + at + mark.size(), nullptr, 10);
-      if (number >= 1 && number <= lines.size() && std::ranges::find(shown, number) == shown.end()) {
-        shown.push_back(number);
-        console.line("  " + std::to_string(number) + " | " + lines[number - 1], Ink::kStrong);
-      }
+  for (const std::size_t number : lines_named(message)) {
+    for (std::size_t i = number - std::min(number - 1, kAround); i <= std::min(number + kAround, lines.size()); ++i) {
+      const bool here = i == number;
+      const std::string margin = std::to_string(i);
+      console.line((here ? "> " : "  ") + std::string(margin.size() < 4 ? 4 - margin.size() : 0, ' ') + margin + " | " +
+                       lines[i - 1],
+                   here ? Ink::kStrong : Ink::kDim);
     }
   }
 }

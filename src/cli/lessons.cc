@@ -37,9 +37,7 @@ int lessons_command(Session& session) {
                std::to_string(lesson.supporting.size()), std::to_string(lesson.contradicting.size()),
                lesson.arch + " " + lesson.op_type, cut_line(lesson.claim, 90)});
   }
-  for (const std::string& line : table.lines()) {
-    session.console.line(line);
-  }
+  session.console.table(table);
   return exits::kDone;
 }
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "format/nearest.h"
 #include "settings.h"
 
 namespace kf {
@@ -151,6 +152,43 @@ void declare_rest(Declared& declared) {
   add_settings(declared, worker, {"device."});
 }
 
+// A word that is no command, or an option that its command does not have: says which, and the nearest that there is.
+// Empty: the mistake is another one.
+std::string meant_instead(const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<std::string> commands;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App* of) { return !of->get_group().empty(); })) {
+    commands.push_back(sub->get_name());
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "worker") {
+    return {};
+  }
+  const auto refused = [](const std::string& what, const std::string& hint, const std::string& help) {
+    return what + (hint.empty() ? "" : "; " + hint) + " (" + help + " lists all)";
+  };
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word.empty() || word.front() == '-') {
+    return {};
+  }
+  if (std::ranges::find(commands, word) == commands.end()) {
+    return refused("there is no command \"" + word + "\"", did_you_mean(word, commands), "kfactory --help");
+  }
+  const CLI::App* sub = app.get_subcommand(word);
+  std::vector<std::string> options;
+  for (const CLI::Option* option : sub->get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      options.push_back("--" + name);
+    }
+  }
+  for (int i = 2; i < argc; ++i) {
+    const std::string given = std::string(argv[i]).substr(0, std::string_view(argv[i]).find('='));
+    if (given.starts_with("--") && given.size() > 2 && std::ranges::find(options, given) == options.end()) {
+      const std::string help = "kfactory " + word + " --help";
+      return refused("\"" + word + "\" has no option \"" + given + "\"", did_you_mean(given, options), help);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view program_version() {
@@ -174,7 +212,8 @@ Options read_options(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const bool asked = app.exit(error, out, err) == 0;
-    declared.options.text = asked ? out.str() : err.str();
+    const std::string meant = asked ? "" : meant_instead(app, argc, argv);
+    declared.options.text = asked ? out.str() : "kfactory: " + (meant.empty() ? err.str() : meant + "\n");
     declared.options.exit_code = asked ? 0 : 2;
   }
   return std::move(declared.options);

@@ -6,9 +6,11 @@
 
 #include "commands.h"
 #include "factory/records.h"
+#include "ledger/run_folder.h"
 #include "ledger/sqlite_ledger.h"
 #include "parts.h"
 #include "reports.h"
+#include "story.h"
 #include "tables.h"
 
 namespace kf {
@@ -31,16 +33,22 @@ void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) 
                    std::to_string(attempt.ordinal) + ", " + std::string(to_string(attempt.state)),
                Ink::kStrong);
   if (attempt.parent) {
-    console.line("from attempt " + std::to_string(attempt.parent->value));
+    console.line("from:       attempt " + std::to_string(attempt.parent->value));
   }
-  console.line("direction: " + attempt.direction);
-  console.line("hypothesis: " + attempt.hypothesis);
+  console.line("direction:  " + attempt.direction);
+  if (!attempt.hypothesis.empty()) {
+    console.line("hypothesis: " + attempt.hypothesis);
+  }
+  const std::string folder = session.options.run_folder + "/attempts/" + attempt_folder_name(attempt);
+  console.line("files:      " + folder + ": request.md, reply.md, candidate.cu, verdict.json, ...");
+  console.line("");
   for (const Record& record : ledger.read(attempt.id, attempt.id)) {
-    console.line("  " + std::to_string(record.sequence) + " " + std::string(to_string(record.stage)) +
-                     (record.stage == Stage::kClosed ? "" : ": " + cut_line(record.json, 160)),
-                 Ink::kDim);
+    if (const std::string line = told(record); !line.empty()) {
+      console.line("  " + cut_line(line, 200), Ink::kDim);
+    }
   }
-  if (attempt.state == AttemptState::kRejected) {
+  console.line("");
+  if (!attempt.verdict.passed) {
     print_verdict(console, attempt.verdict);
   }
   print_kernels(console, attempt.kernels);

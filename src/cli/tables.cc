@@ -50,9 +50,7 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts) {
                std::string(to_string(attempt->role)), attempt->parent ? std::to_string(attempt->parent->value) : "-",
                cut_line(attempt->hypothesis, 60)});
   }
-  for (const std::string& line : table.lines()) {
-    console.line(line);
-  }
+  console.table(table);
 }
 
 void print_score(Console& console, const Score& score, const DeviceFacts& facts) {
@@ -70,9 +68,7 @@ void print_score(Console& console, const Score& score, const DeviceFacts& facts)
          of.to_baseline.samples > 0 ? fmt::format("{:.4f} .. {:.4f}", of.to_baseline.low, of.to_baseline.high) : "-",
          share > 0 ? fmt::format("{:.3f}", share) : "-", std::string(to_string(of.against_baseline))});
   }
-  for (const std::string& line : table.lines()) {
-    console.line(line);
-  }
+  console.table(table);
   for (const CaseScore& of : score.cases) {
     for (const std::string& note : of.notes) {
       console.line("  " + of.case_id + ": " + note, Ink::kDim);

@@ -3,6 +3,7 @@
 // order themselves. Attempt k sees attempts 1 .. k - W, all closed; nothing that it does depends on the others.
 #include <algorithm>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "attempt.h"
 #include "confirm.h"
+#include "format/json_tree.h"
 #include "learn.h"
 #include "score.h"
 
@@ -18,6 +20,20 @@ namespace {
 
 using Why = AttemptEnd::Why;
 
+// Wall time that earlier starts of this run had used when their last attempt closed: the largest "elapsed" event.
+std::chrono::milliseconds elapsed_before(const Ledger& ledger) {
+  std::int64_t most = 0;
+  for (const Record& record : ledger.read({0}, {0})) {
+    const OrErrors<JsonNode> json = parse_json_tree(record.json, "");
+    const JsonNode* event = json ? json->member("event") : nullptr;
+    const JsonNode* detail = json ? json->member("detail") : nullptr;
+    if (event != nullptr && detail != nullptr && event->text == "elapsed") {
+      most = std::max<std::int64_t>(most, std::strtoll(detail->text.c_str(), nullptr, 10));
+    }
+  }
+  return std::chrono::milliseconds(most);
+}
+
 class Loop {
  public:
   Loop(const Factory& factory, const RunSettings& settings, JobBuilder& jobs, std::stop_token stop)
@@ -25,7 +41,8 @@ class Loop {
         settings_(settings),
         jobs_(jobs),
         outer_(stop, [this] { stop_.request_stop(); }),
-        begun_(factory.clock->now()) {}
+        begun_(factory.clock->now()),
+        before_(elapsed_before(*factory.ledger)) {}
 
   // Runs until a budget is spent or something ends the run. Throws what a thread threw, after all have ended.
   void run() {
@@ -48,6 +65,11 @@ class Loop {
 
  private:
   std::int64_t width() const { return std::max(settings_.search.in_flight, 1); }
+
+  // Of the whole run: pauses between a stop and its resumption do not count, nor what a kill cut off.
+  std::chrono::milliseconds elapsed() const {
+    return before_ + std::chrono::duration_cast<std::chrono::milliseconds>(factory_.clock->now() - begun_);
+  }
 
   // Attempts that an interrupted run left open go on first; the closed ones are what was known.
   void take_up_open_attempts() {
@@ -88,7 +110,7 @@ class Loop {
 
   bool within_tokens_and_time(std::string& why) const {
     const Budget& budget = settings_.budget;
-    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(factory_.clock->now() - begun_);
+    const std::chrono::milliseconds passed = elapsed();
     const std::int64_t tokens = tokens_of(spent_);
     const std::int64_t cost = spent_.cost_nanodollars.value_or(0);
     const auto text = [](std::string_view what, std::int64_t used, std::int64_t of) {
@@ -183,6 +205,7 @@ class Loop {
     switch (end.why) {
       case Why::kClosed:
         closed_.emplace(end.attempt.id.value, std::move(end.attempt));
+        write_event(*factory_.ledger, "elapsed", std::to_string(elapsed().count()));
         break;
       case Why::kInterrupted:
         break;
@@ -199,9 +222,9 @@ class Loop {
     }
   }
 
-  // The first reason stays. The caller holds the lock.
+  // The first reason stays, but a failure says more than a spent budget. The caller holds the lock.
   void end_for(StopReason reason, std::string detail) {
-    if (!ending_) {
+    if (!ending_ || (reason_ == StopReason::kBudget && reason != StopReason::kBudget)) {
       reason_ = reason;
       detail_ = std::move(detail);
     }
@@ -232,6 +255,7 @@ class Loop {
   std::stop_source stop_;
   std::stop_callback<std::function<void()>> outer_;
   std::chrono::steady_clock::time_point begun_;
+  std::chrono::milliseconds before_;
 
   std::map<Role, std::uint64_t> ordinals_;  // touched by the opening thread alone
   mutable std::mutex mutex_;                // guards what follows

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "story.h"
+
+#include <fmt/format.h>
+
+#include "format/json_tree.h"
+
+namespace kf {
+namespace {
+
+// Members that may be missing: records of other versions are still told.
+struct Fields {
+  const JsonNode* node = nullptr;
+
+  Fields in(std::string_view key) const { return {node == nullptr ? nullptr : node->member(key)}; }
+  bool there() const { return node != nullptr && node->kind != JsonNode::Kind::kNull; }
+  bool yes() const { return node != nullptr && node->boolean; }
+  std::string text() const { return node == nullptr ? "" : node->text; }
+  std::int64_t count() const { return node == nullptr ? 0 : node->integer; }
+  double number() const { return node == nullptr ? 0 : node->number; }
+  std::size_t size() const { return node == nullptr ? 0 : node->items.size(); }
+};
+
+std::string line(std::string_view what, const std::string& text) {
+  return fmt::format("{:<10} {}", what, text);
+}
+
+std::string tokens_of(const Fields& usage) {
+  const auto count = [&](std::string_view known, std::string_view estimate) {
+    return usage.in(known).there() ? std::to_string(usage.in(known).count())
+                                   : "about " + std::to_string(usage.in(estimate).count());
+  };
+  return count("input_tokens", "estimated_input_tokens") + " + " + count("output_tokens", "estimated_output_tokens") +
+         " tokens";
+}
+
+std::string asked(const Fields& json) {
+  const std::string who = json.in("role").text() + " " + std::to_string(json.in("ordinal").count());
+  return json.in("reask").yes() ? line("asked", who + " again: the answer could not be read") : line("asked", who);
+}
+
+std::string answered(const Fields& json) {
+  if (const Fields error = json.in("error"); error.there()) {
+    return line("no answer", error.in("kind").text() + ": " + error.in("message").text());
+  }
+  const std::int64_t tries = json.in("tries").count();
+  return line(
+      "answered",
+      fmt::format("{}, {}{:.1f} s, {}", json.in("model").text(), tries > 1 ? std::to_string(tries) + " tries, " : "",
+                  static_cast<double>(json.in("latency_ms").count()) / 1e3, tokens_of(json.in("usage"))));
+}
+
+std::string read(const Fields& json) {
+  const Fields errors = json.in("errors");
+  if (errors.size() == 0) {
+    return line("candidate", "source " + json.in("source_sha256").text().substr(0, 8));
+  }
+  const Fields first{&errors.node->items.front()};
+  return line("unreadable", first.in("where").text() + ": " + first.in("what").text() +
+                                (errors.size() > 1 ? fmt::format(" (and {} more)", errors.size() - 1) : ""));
+}
+
+std::string built(const Fields& json) {
+  const std::string of = json.in("case").text();
+  return json.in("failure").there() ? line("not built", of + ": " + json.in("failure").in("kind").text())
+                                    : line("built", of + " by " + json.in("toolchain").text());
+}
+
+std::string judged(const Fields& verdict) {
+  const std::string gate = verdict.in("gate").text();
+  const std::int64_t checks = verdict.in("checks").count();
+  const std::string after = checks > 0 ? fmt::format(" ({} checks)", checks) : "";
+  if (verdict.in("passed").yes()) {
+    return line("passed", gate + after);
+  }
+  const std::string where = verdict.in("case_id").text();
+  return line("refused", gate + ": " + verdict.in("reason").text() + (where.empty() ? "" : " in " + where) + after);
+}
+
+std::string scored(const Fields& score) {
+  const bool estimate = score.in("method").text() == "estimate";
+  return line(estimate ? "estimated" : "scored",
+              fmt::format("{:.3f}x against the baseline ({}){}", score.in("speedup").number(),
+                          score.in("against_baseline").text(), score.in("confirmed").yes() ? ", confirmed" : ""));
+}
+
+}  // namespace
+
+std::string told(const Record& record) {
+  const OrErrors<JsonNode> tree = parse_json_tree(record.json, "");
+  if (!tree) {
+    return line(to_string(record.stage), "this record cannot be read");
+  }
+  const Fields json{&*tree};
+  switch (record.stage) {
+    case Stage::kOpened:
+      return asked(json);
+    case Stage::kReplied:
+      return answered(json);
+    case Stage::kCandidate:
+      return read(json);
+    case Stage::kBuilt:
+      return built(json);
+    case Stage::kVerdict:
+      return judged(json.in("verdict"));
+    case Stage::kMeasured:
+      return line("measured", fmt::format("{} cases, every sample is in the ledger", json.in("case").size()));
+    case Stage::kScored:
+      return scored(json.in("score"));
+    case Stage::kClosed:
+      return line("closed", fmt::format("{} after {:.1f} s", json.in("state").text(),
+                                        static_cast<double>(json.in("duration_ms").count()) / 1e3));
+    default:
+      return {};
+  }
+}
+
+}  // namespace kf
