@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// cheat: more shared memory than a block may have, by 256 bytes
+// spec: tests/specs/vector_add.json
+// refused by: plan: limits
+/*kfactory
+{ "plan": 1,
+  "kernels": [{"name": "k", "grid": ["ceil_div(N, 256)"], "block": ["256"], "shared": "smem_per_block + 256", "args": ["a", "b", "c", "N:i32"]}] }
+*/
+extern "C" __global__ void k(const T* a, const T* b, T* c, int N) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < N) c[i] = static_cast<T>(static_cast<float>(a[i]) + static_cast<float>(b[i]));
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// cheat: NaN and Inf become zero
+// spec: tests/specs/vector_add.json
+// refused by: check: mismatch
+/*kfactory
+{ "plan": 1,
+  "kernels": [{"name": "k", "grid": ["ceil_div(N, 256)"], "block": ["256"], "args": ["a", "b", "c", "N:i32"]}] }
+*/
+extern "C" __global__ void k(const T* a, const T* b, T* c, int N) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < N) {
+    const float sum = static_cast<float>(a[i]) + static_cast<float>(b[i]);
+    c[i] = static_cast<T>(sum - sum == 0.0f ? sum : 0.0f);
+  }
+}

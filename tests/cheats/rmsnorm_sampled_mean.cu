@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// cheat: the first 64 elements stand for the row
+// spec: tests/specs/rmsnorm.json
+// refused by: check: mismatch
+/*kfactory
+{ "plan": 1,
+  "kernels": [{"name": "k", "grid": ["M"], "block": ["32"], "args": ["x", "w", "y", "N:i32", "LDX:i32", "eps"]}] }
+*/
+extern "C" __global__ void k(const T* x, const float* w, T* y, int N, int LDX, float eps) {
+  x += 1ll * blockIdx.x * LDX;
+  y += 1ll * blockIdx.x * N;
+  const int seen = min(N, 64);
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < seen; i += 32) sum += static_cast<float>(x[i]) * static_cast<float>(x[i]);
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  const float rstd = rsqrtf(sum / seen + eps);
+  for (int i = threadIdx.x; i < N; i += 32) y[i] = static_cast<T>(static_cast<float>(x[i]) * rstd * w[i]);
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The gates against candidates whose verdict is known: `suite.py cheats` must all be refused, `suite.py honest` must all pass.
+
+Each candidate says in its first lines what is expected of it:
+
+    // spec: tests/specs/vector_add.json
+    // refused by: check: unwritten          gate: reason[, other reason]   (cheats)
+    // on cuda: check: red_zone              where a GPU sees it otherwise than the emulator, or "check: mismatch or passes"
+    // not on the emulator: why              (honest)
+
+Candidates of one spec go through one `kfactory gauntlet`. Prints a table; fails on a cheat that passes or is refused for another
+reason than its own, and on an honest kernel that is refused. `--device cuda` for a GPU, `--repeat N` for fresh seeds, `--only WORD`.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def header(path):
+    facts = {}
+    for line in path.read_text().splitlines():
+        if not line.startswith("//"):
+            break
+        key, found, value = line[2:].partition(":")
+        if found:
+            facts[key.strip()] = value.strip()
+        else:
+            facts[line[2:].strip()] = ""
+    if "spec" not in facts:
+        sys.exit(f"{path}: the header names no spec (// spec: tests/specs/NAME.json)")
+    return facts
+
+
+def verdicts(binary, device, spec, paths, more):
+    """One gauntlet over all candidates of a spec: {file name: evaluation}."""
+    command = [binary, "gauntlet", spec, *map(str, paths), "--json", "--first-refusal", "--device", device, *more]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    found = {}
+    for line in done.stdout.splitlines():
+        evaluation = json.loads(line)
+        found[pathlib.Path(evaluation["candidate"]).name] = evaluation
+    if len(found) != len(paths):
+        print(done.stderr[-2000:], file=sys.stderr)
+    return found
+
+
+def judge(kind, device, facts, evaluation):
+    """(expected, found, is it right?)"""
+    expected = facts.get("refused by", "passes")
+    if device == "cuda" and "on cuda" in facts:
+        expected = facts["on cuda"]
+    if evaluation is None:
+        return expected, "no verdict: the gauntlet ended", False
+    if "rig_fault" in evaluation:
+        return expected, "rig: " + evaluation["rig_fault"]["what"][:80], False
+    verdict = evaluation["verdict"]
+    if verdict["passed"]:
+        return expected, "passed", kind == "honest" or (device == "cuda" and "may run right by chance" in " ".join(facts))
+    found = f'{verdict["gate"]}: {verdict["reason"]}'
+    gate, _, reasons = expected.partition(": ")
+    right = verdict["gate"] == gate and verdict["reason"] in re.split(r",\s*", reasons)
+    return expected, found, right and kind == "cheats"
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("kind", choices=["cheats", "honest"])
+    options.add_argument("--device", default="emulator")
+    options.add_argument("--binary", default=os.environ.get("KFACTORY", "kfactory"))
+    options.add_argument("--repeat", type=int, default=1)
+    options.add_argument("--only", default="")
+    options.add_argument("--markdown", action="store_true")
+    arguments, more = options.parse_known_args()
+
+    by_spec = collections.defaultdict(list)
+    skipped = []
+    for path in sorted((ROOT / "tests" / arguments.kind).glob(f"*{arguments.only}*.cu")):
+        facts = header(path)
+        if arguments.device == "emulator" and "not on the emulator" in facts:
+            skipped.append((path.stem, facts["not on the emulator"]))
+        else:
+            by_spec[facts["spec"]].append((path, facts))
+    if not by_spec:
+        sys.exit(f"no candidates for {arguments.kind}")
+
+    rows, wrong, start = [], 0, time.monotonic()
+    for spec, candidates in by_spec.items():
+        for _ in range(arguments.repeat):
+            found = verdicts(arguments.binary, arguments.device, spec, [p.relative_to(ROOT) for p, _ in candidates], more)
+            for path, facts in candidates:
+                evaluation = found.get(path.name)
+                expected, got, right = judge(arguments.kind, arguments.device, facts, evaluation)
+                message = evaluation["verdict"].get("message", "") if evaluation else ""
+                rows.append((path.stem, expected, got, "ok" if right else "WRONG", message))
+                wrong += not right
+    for name, expected, got, mark, message in rows:
+        first = message.splitlines()[0][:100] if message else ""
+        if arguments.markdown:
+            print(f"| {name} | {expected} | {got} |" + ("" if mark == "ok" else f" {mark} |"))
+        else:
+            print(f"{mark:5} {name:34} {expected:38} {got:34} {first if mark != 'ok' or arguments.kind == 'cheats' else ''}")
+    for name, why in skipped:
+        print(f"skip  {name:34} {why}")
+    print(f"{len(rows)} verdicts, {wrong} wrong, {len(skipped)} not executable here, {time.monotonic() - start:.1f} s")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
