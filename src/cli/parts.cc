@@ -74,7 +74,7 @@ Machine open_machine(const Session& session, const std::string& spec_arch) {
     if (kind == "cuda") {
       throw no_device(kind, rig.error());
     }
-    why = "no GPU here (" + rig.error().what + "); ";
+    why = "no GPU here (kfactory doctor says why); ";
   }
   OrError<std::unique_ptr<LocalRig>> rig = start_rig(session, "emulator", target);
   if (!rig) {

@@ -93,7 +93,7 @@ RunSettings run_settings(const Session& session) {
   settings.budget.cost_nanodollars = given.nanodollars("run.cost");
   settings.search.in_flight = static_cast<std::int32_t>(std::clamp<std::int64_t>(given.count("run.in_flight"), 1, 64));
   settings.search.max_output_tokens = given.count("model.max_output_tokens");
-  settings.compile_jobs = static_cast<std::int32_t>(std::clamp<std::int64_t>(given.count("run.compile_jobs"), 1, 256));
+  settings.compile_jobs = static_cast<std::int32_t>(std::clamp<std::int64_t>(given.count("run.compile_jobs"), 0, 256));
   settings.screen_cases = static_cast<std::int32_t>(std::max<std::int64_t>(1, given.count("run.screen_cases")));
   settings.max_variants = static_cast<std::int32_t>(std::max<std::int64_t>(1, given.count("run.max_variants")));
   settings.margin = given.share("run.margin");
@@ -166,8 +166,14 @@ void print_end(Session& session, const RunResult& result, const Machine& machine
   }
   console.line(std::to_string(result.lessons.size()) + " lessons; everything is in " + folder.string());
   if (code == exits::kWaiting || code == exits::kInterrupted) {
-    console.line("go on with: kfactory run " + session.options.spec + " --out " + folder.string() +
-                 " --resume (and the same model flags)");
+    const bool files = !session.options.exchange.empty();
+    if (code == exits::kWaiting) {
+      console.line("write the replies that the requests in " + session.options.exchange + " ask for");
+    }
+    console.line(
+        "go on with: kfactory run " + session.options.spec + " --out " + folder.string() + " --resume" +
+        (files ? " --exchange " + session.options.exchange + (session.options.no_wait ? " --no-wait" : "") : "") +
+        " (and the same flags)");
   }
 }
 

@@ -55,10 +55,10 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts) {
 
 void print_score(Console& console, const Score& score, const DeviceFacts& facts) {
   const bool estimate = score.method == ClockMethod::kEstimate;
-  console.line(
-      fmt::format("{}{}: {} against the baseline ({})", estimate ? "ESTIMATE of the emulator, not a time; " : "",
-                  facts.name, ratio_text(score.speedup), to_string(score.against_baseline)),
-      Ink::kStrong);
+  console.line(fmt::format("{}{}{} against the baseline ({})", estimate ? "ESTIMATE of the emulator, not a time; " : "",
+                           facts.name.empty() ? "" : facts.name + ": ", ratio_text(score.speedup),
+                           to_string(score.against_baseline)),
+               Ink::kStrong);
   Table table({"case", "candidate", "baseline", "copy", "candidate/baseline", "95 %", "copy/candidate", "verdict"});
   for (const CaseScore& of : score.cases) {
     const double share = of.copy.median > 0 && of.candidate.median > 0 ? of.copy.median / of.candidate.median : 0;
@@ -70,6 +70,12 @@ void print_score(Console& console, const Score& score, const DeviceFacts& facts)
   }
   console.table(table);
   for (const CaseScore& of : score.cases) {
+    if (of.candidate_records.samples > 0) {
+      console.line("  " + of.case_id + ": device time by kernel records (cupti): candidate " +
+                       time_text(of.candidate_records.median) + ", baseline " + time_text(of.baseline_records.median) +
+                       ", copy " + time_text(of.copy_records.median),
+                   Ink::kDim);
+    }
     for (const std::string& note : of.notes) {
       console.line("  " + of.case_id + ": " + note, Ink::kDim);
     }
