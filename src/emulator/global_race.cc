@@ -93,12 +93,20 @@ void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t add
              std::string("race on global memory: ") + (access == Access::kRead ? "reads " : "updates ") +
                  place_of(warp, first) + ", which " + describe_writer(launch, write) +
                  " wrote; no barrier, and no fences on both sides, lie between them");
+    if (strong && write.time != 0) {
+      std::uint32_t& seen = warp.fence(FenceKnowledge::kSeen);
+      seen = std::max(seen, write.released);
+    }
     if (access == Access::kRead) continue;
     const auto block = static_cast<std::uint32_t>(warp.block->linear);
     const std::uint32_t now = warp.clock[warp.index];
     const auto index = static_cast<std::uint8_t>(warp.index), l = static_cast<std::uint8_t>(lane);
     const bool again = write.time == now && write.block == block && write.warp == index && write.lane == l;
-    write = {now, block, inst.source, index, l, static_cast<std::uint8_t>(again ? write.bytes | mask : mask), strong};
+    std::uint32_t released = warp.fence(FenceKnowledge::kReleased);
+    if (access == Access::kAtomic) released = std::max(released, write.released);  // heads a longer release sequence
+    write = {
+        now,   block, inst.source, released, index, l, static_cast<std::uint8_t>(again ? write.bytes | mask : mask),
+        strong};
   }
 }
 

@@ -18,6 +18,7 @@ enum class Access : std::uint8_t;
 struct GlobalWrite {
   std::uint32_t time = 0;  // 0: nobody; else the writing warp's clock, see race.h
   std::uint32_t block = 0, source = 0;
+  std::uint32_t released = 0;  // the writer's last fence
   std::uint8_t warp = 0, lane = 0;
   std::uint8_t bytes = 0;  // a mask of the word's four
   bool strong = false;     // atomic, relaxed, release, volatile

@@ -196,7 +196,7 @@ void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
     warp.copy_group.fill(0);
     warp.bulk_group.fill(0);
     warp.proxy_fence.fill(0);
-    warp.clock.assign(block.warps.size() + 1, 0);
+    warp.clock.assign(block.warps.size() + kFenceKnowledge, 0);
     warp.clock[warp.index] = 1;
     warp.lane_sync.fill(0);
     for (auto& stack : warp.calls) stack.clear();

@@ -37,6 +37,7 @@ void atomic(Warp& w, const Inst& i, Mask lanes) {
       if (slots[0] != kNoSlot) std::memcpy(w.regs + slots[0] + static_cast<std::size_t>(l) * bytes, &old, bytes);
     }
   }
+  if (i.orders) race_fence(w);
   w.launch->counters.atomics += static_cast<std::uint64_t>(std::popcount(lanes));
 }
 

@@ -94,7 +94,6 @@ void addresses(const Warp& w, const Inst& i, Mask lanes, std::uint64_t* at) {
 }
 
 void load(Warp& w, const Inst& i, Mask lanes) {
-  if (i.orders) race_fence(w);
   const auto space = static_cast<Space>(i.mode & 0x7f);
   const std::uint32_t bytes = i.width * i.extras;
   std::byte* from[kLanes];
@@ -105,6 +104,7 @@ void load(Warp& w, const Inst& i, Mask lanes) {
       const int l = std::countr_zero(rest);
       from[l] = resolve(w, i, l, at[l], bytes, space, Access::kRead);
     }
+  if (i.orders) race_fence(w);
   count_traffic(w, space, at, lanes, bytes, false);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   for (std::uint32_t k = 0; k < i.extras; ++k)

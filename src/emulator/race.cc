@@ -96,11 +96,12 @@ void race_release(Warp& warp) {
   of_block.resize(warp.block->warps.size());
   for (std::size_t k = 0; k < of_block.size(); ++k)
     if (of_block[k].empty() || of_block[k].back().epoch < warp.clock[k]) of_block[k].push_back({warp.clock[k], number});
+  warp.fence(FenceKnowledge::kReleased) = number;
   ++warp.clock[warp.index];
 }
 
 void race_acquire(Warp& warp) {
-  warp.clock.back() = ++warp.launch->fences;
+  warp.fence(FenceKnowledge::kAcquired) = warp.launch->fences;
 }
 
 bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t index, std::uint32_t time) {
@@ -108,12 +109,13 @@ bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t in
   if (of_block == warp.launch->releases.end()) return false;
   const std::vector<Release>& all = of_block->second[index];
   const auto first = std::ranges::lower_bound(all, time, {}, &Release::epoch);
-  return first != all.end() && first->fence < warp.clock.back();
+  return first != all.end() && first->fence <= warp.fence(FenceKnowledge::kAcquired);
 }
 
 void race_fence(Warp& warp) {
   race_release(warp);
-  race_acquire(warp);
+  std::uint32_t& acquired = warp.fence(FenceKnowledge::kAcquired);
+  acquired = std::max(acquired, warp.fence(FenceKnowledge::kSeen));
   race_publish(warp, warp.block->fence_clock);
   race_join(warp, warp.block->fence_clock);
 }

@@ -16,10 +16,12 @@ void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint6
 // What `warp` did so far is known to whoever joins `clock` later.
 void race_publish(Warp& warp, std::vector<std::uint32_t>& clock);
 void race_join(Warp& warp, const std::vector<std::uint32_t>& clock);
-// A fence, or an access that acquires or releases. Generous: two threads that have both fenced, one after the other,
-// count as ordered, whatever flag they used.
+// A fence, or an access that acquires or releases. Blocks are ordered by a fence before a write, a strong read of what
+// was written, and a fence after it. Inside a block it is more generous: two threads that have both fenced, one after
+// the other, count as ordered, whatever flag they used.
 void race_fence(Warp& warp);
-// The same across blocks, one side each: barrier.cluster.arrive and wait, mbarriers of cluster peers.
+// Across blocks, one side each, and acquiring from every release so far: barrier.cluster.arrive and wait, mbarriers of
+// cluster peers.
 void race_release(Warp& warp);
 void race_acquire(Warp& warp);
 // Whether what the given warp of another block did at `time` was released before `warp` acquired.

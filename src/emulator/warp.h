@@ -21,6 +21,11 @@ struct Stop {
   DeviceFault fault;
 };
 
+// Numbers of fences, behind a clock's times: what has been acquired from; the last one that this warp, or one that it
+// has met at a barrier, carried out; what flags that were read had been released by, which a fence acquires from.
+enum class FenceKnowledge : std::uint8_t { kAcquired, kReleased, kSeen };
+inline constexpr std::size_t kFenceKnowledge = 3;
+
 // Why a lane does not run.
 enum class Wait : std::uint8_t { kNone, kWarpSync, kBarrier, kClusterBarrier, kExited };
 
@@ -48,10 +53,16 @@ struct alignas(64) Warp {
   std::array<std::uint32_t, kLanes> bulk_group{};     // ... and its open bulk group
   std::array<std::uint32_t, kLanes> proxy_fence{};    // Block::events at the lane's last fence.proxy.async
   bool parked = false;                                // nothing to run until another warp acts
-  // Race checker: what this warp knows of each warp's time, and last the number of the fence it has acquired by.
+  // Race checker: what this warp knows of each warp's time; then a word for each FenceKnowledge.
   std::vector<std::uint32_t> clock;
   std::array<std::uint32_t, kLanes> lane_sync{};  // ... and the warp's time at each lane's last bar.warp.sync
 
+  std::uint32_t& fence(FenceKnowledge which) {
+    return clock[clock.size() - kFenceKnowledge + static_cast<std::size_t>(which)];
+  }
+  std::uint32_t fence(FenceKnowledge which) const {
+    return clock[clock.size() - kFenceKnowledge + static_cast<std::size_t>(which)];
+  }
   template <class T>
   T* reg(Slot slot) const {
     return reinterpret_cast<T*>(regs + slot);

@@ -220,6 +220,133 @@ void conversions(Cases& to) {
     }
 }
 
+void warps(Cases& to) {
+  const std::string lane = "and.b32 %rb, %rb, 31; ";
+  for (const std::string mode : {"idx", "up", "down", "bfly"})
+    for (const std::string clamp : {"0", "31", "0x1807", "0x1818"})
+      to.push_back({"shuffle", lane + "shfl.sync." + mode + ".b32 %rd|%p, %ra, %rb, " + clamp +
+                                   ", -1; selp.u32 %rc, 77, 0, %p; add.u32 %rd, %rd, %rc;"});
+  for (const std::string what : {"all", "any", "uni"})
+    for (const std::string condition : {"setp.lt.s32 %p, %ra, %rb; ", "setp.ge.u32 %p, %t, 40; "})
+      to.push_back({"vote", condition + "vote.sync." + what + ".pred %q, %p, -1; selp.u32 %rd, 1, 0, %q;"});
+  to.push_back({"vote", "setp.lt.s32 %p, %ra, %rb; vote.sync.ballot.b32 %rd, %p, -1;"});
+  to.push_back({"vote", "activemask.b32 %rd;"});
+  to.push_back({"match", "and.b32 %ra, %ra, 3; match.any.sync.b32 %rd, %ra, -1;"});
+  to.push_back({"match", "and.b64 %da, %da, 0x8000000000000001; match.any.sync.b64 %rd, %da, -1;"});
+  to.push_back({"match", "and.b32 %ra, %t, 64; match.all.sync.b32 %rd|%p, %ra, -1; @%p add.u32 %rd, %rd, 5;"});
+  to.push_back({"match", "match.all.sync.b32 %rd|%p, %ra, -1; @%p add.u32 %rd, %rd, 5;"});
+  for (const std::string op : {"add", "min", "max"})
+    for (const std::string type : {"u32", "s32"})
+      to.push_back({"redux", "redux.sync." + op + "." + type + " %rd, %ra, -1;"});
+  for (const std::string op : {"and", "or", "xor"}) to.push_back({"redux", "redux.sync." + op + ".b32 %rd, %ra, -1;"});
+}
+
+// The old value and what is in memory afterwards, as one word. Each thread updates a place of its own.
+void atomics(Cases& to) {
+  auto update = [&](const std::string& op, const std::string& type, const std::string& more = "") {
+    const char z = letter(type);
+    std::string old = z == 'd' ? "mov.b64 %dc, %dd; " : z == 'r' ? "cvt.u64.u32 %dc, %rd; " : "cvt.u64.u16 %dc, %hd; ";
+    const std::string third = op == "cas" ? ", " + reg(z, 'c') : "";
+    const std::string start = op == "cas" ? "xor.b64 %db, %da, %db; and.b64 %db, %db, 1; xor.b64 %db, %db, %da; "
+                                            "cvt.u32.u64 %rb, %db; cvt.u16.u64 %hb, %db; "
+                                          : "";
+    const std::string result = reg(z, 'd') + ", [PLACE], " + reg(z, 'b') + third + "; ";
+    for (const std::string space : {"global", "shared"}) {
+      const bool global = space == "global";
+      std::string body = start +
+                         (global ? ""
+                                 : ".shared .align 8 .b8 s[2048]; and.b32 %n, %t, 255; shl.b32 %n, %n, 3; "
+                                   "mov.b32 %t, s; add.u32 %n, %n, %t; ") +
+                         "st." + space + ".b64 [PLACE], %da; atom." + space + "." + op + more + "." + type + " " +
+                         result + old + "ld." + space + ".b64 %dd, [PLACE]; mad.lo.u64 %dd, %dd, 31, %dc;";
+      for (std::size_t at; (at = body.find("PLACE")) != std::string::npos;) body.replace(at, 5, global ? "%o" : "%n");
+      to.push_back({"atomic", body});
+    }
+  };
+  for (const std::string type : {"b32", "b64"})
+    for (const std::string op : {"and", "or", "xor", "exch", "cas"}) update(op, type);
+  for (const std::string type : {"u32", "s32", "u64", "s64"})
+    for (const std::string op : {"min", "max"}) update(op, type);
+  for (const std::string type : {"u32", "s32", "u64", "f32", "f64"}) update("add", type);
+  for (const std::string op : {"inc", "dec"}) update(op, "u32");
+  update("cas", "b16");
+  for (const std::string type : {"f16", "f16x2", "bf16", "bf16x2"}) update("add", type, ".noftz");
+}
+
+// Products of small integers, so that every order of summation gives the same bits. Registers of a fragment are cut
+// out of the inputs, the four results are folded into one word.
+struct Fragment {
+  std::string name, type;  // of the register array, of an element
+  int registers;
+  char from;
+};
+std::string fill(const Fragment& f) {
+  std::string text;
+  for (int r = 0; r < f.registers; ++r) {
+    const std::string to = "%" + f.name + std::to_string(r);
+    const std::string word = "shr.u64 %w, %d" + std::string(1, f.from) + ", " + std::to_string(5 * r) +
+                             "; cvt.u32.u64 %x0, %w; shr.u32 %x1, %x0, 4; ";
+    const std::string small = word + "and.b32 %x0, %x0, 7; and.b32 %x1, %x1, 7; ";
+    if (f.type == "f16" || f.type == "bf16")
+      text += small + "cvt.rn." + f.type + ".u32 %h0, %x0; cvt.rn." + f.type + ".u32 %h1, %x1; mov.b32 " + to +
+              ", {%h0, %h1}; ";
+    else if (f.type == "e4m3" || f.type == "e5m2")
+      text += small +
+              "and.b32 %x0, %x0, 3; and.b32 %x1, %x1, 3; cvt.rn.f32.u32 %x0, %x0; cvt.rn.f32.u32 %x1, %x1; "
+              "cvt.rn.satfinite." +
+              f.type + "x2.f32 %h0, %x0, %x1; mov.b32 " + to + ", {%h0, %h0}; ";
+    else if (f.type == "f32" || f.type == "tf32")
+      text += small + "cvt.rn.f32.u32 " + to + ", %x0; ";
+    else
+      text += word + "mov.b32 " + to + ", %x0; ";
+  }
+  return text;
+}
+std::string list(const std::string& name, int count) {
+  std::string text = "{";
+  for (int r = 0; r < count; ++r) text += (r != 0 ? ", %" : "%") + name + std::to_string(r);
+  return text + "}";
+}
+void product(Cases& to, const std::string& shape, const std::string& d, const std::string& a, const std::string& b,
+             int a_registers, int b_registers) {
+  const int results = d == "f16" ? 2 : 4;
+  std::string body = "{ .reg .b32 %x<2>, %fa<4>, %fb<2>, %fc<4>, %fd<4>; .reg .b16 %h<2>; .reg .b64 %w; ";
+  body += fill({"fa", a, a_registers, 'a'}) + fill({"fb", b, b_registers, 'b'}) + fill({"fc", d, results, 'c'});
+  body += "mma.sync.aligned." + shape + ".row.col." + d + "." + a + "." + b + "." + d + " " + list("fd", results) +
+          ", " + list("fa", a_registers) + ", " + list("fb", b_registers) + ", " + list("fc", results) + "; ";
+  body += "mov.b32 %rd, %fd0; ";
+  for (int r = 1; r < results; ++r) body += "mad.lo.u32 %rd, %rd, 31, %fd" + std::to_string(r) + "; ";
+  to.push_back({"tensor", body + "}"});
+}
+void tensors(Cases& to) {
+  for (const std::string d : {"f32", "f16"}) {
+    product(to, "m16n8k16", d, "f16", "f16", 4, 2);
+    product(to, "m16n8k8", d, "f16", "f16", 2, 1);
+  }
+  product(to, "m16n8k16", "f32", "bf16", "bf16", 4, 2);
+  product(to, "m16n8k8", "f32", "bf16", "bf16", 2, 1);
+  product(to, "m16n8k8", "f32", "tf32", "tf32", 4, 2);
+  product(to, "m16n8k4", "f32", "tf32", "tf32", 2, 1);
+  for (const std::string a : {"e4m3", "e5m2"})
+    for (const std::string b : {"e4m3", "e5m2"}) product(to, "m16n8k32", "f32", a, b, 4, 2);
+  for (const std::string a : {"s8", "u8"})
+    for (const std::string b : {"s8", "u8"}) {
+      product(to, "m16n8k32", "s32", a, b, 4, 2);
+      product(to, "m16n8k16", "s32", a, b, 2, 1);
+    }
+}
+
+void approximations(Cases& to) {
+  for (const std::string op : {"rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2"})
+    for (const std::string more : {"", ".ftz"}) same(to, "approximation", op + ".approx" + more, "f32", 1);
+  same(to, "approximation", "tanh.approx", "f32", 1);
+  for (const std::string more : {"", ".ftz"})
+    for (const std::string op : {"div.approx", "div.full"}) same(to, "approximation", op + more, "f32", 2);
+  same(to, "approximation", "ex2.approx", "f16", 1);
+  same(to, "approximation", "ex2.approx.ftz", "bf16", 1);
+  for (const std::string type : {"f16", "bf16"}) same(to, "approximation", "tanh.approx", type, 1);
+}
+
 bool mentions(const ConformanceCase& c, const std::string& text) {
   return c.body.find(text) != std::string::npos;
 }
@@ -235,6 +362,10 @@ const std::vector<ConformanceCase>& conformance_cases() {
     halves(made);
     comparisons(made);
     conversions(made);
+    warps(made);
+    atomics(made);
+    tensors(made);
+    approximations(made);
     return made;
   }();
   return cases;

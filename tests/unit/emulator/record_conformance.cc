@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// record_conformance GOLDEN [RAW]: runs every conformance case on this machine's GPU and writes one line a
-// case: "family | body | digests". RAW gets every output word, for looking into a difference.
+// record_conformance GOLDEN APPROXIMATIONS PROVENANCE [RAW]: runs every conformance case on this machine's GPU and
+// writes one line a case: "family | body | digests"; approximations get every output word instead, in a file of their
+// own. Both begin with PROVENANCE. RAW gets every output word, for looking into a difference.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -29,7 +30,7 @@ int main(int argc, char** argv) {
   int device = 0, version = 0;
   char name[128] = "";
   void* context = nullptr;
-  if (argc < 2 || cuda.library == nullptr || cuda.call("cuInit", 0u) != 0 || cuda.call("cuDeviceGet", &device, 0) != 0)
+  if (argc < 4 || cuda.library == nullptr || cuda.call("cuInit", 0u) != 0 || cuda.call("cuDeviceGet", &device, 0) != 0)
     return std::puts("no GPU, or no file to write"), 1;
   cuda.call("cuDeviceGetName", static_cast<char*>(name), 128, device);
   cuda.call("cuDriverGetVersion", &version);
@@ -38,8 +39,9 @@ int main(int argc, char** argv) {
   std::uint64_t in = 0, out = 0;
   cuda.call("cuMemAlloc_v2", &in, std::size_t{24 * kConformanceInputs});
   cuda.call("cuMemAlloc_v2", &out, std::size_t{8 * kConformanceInputs});
-  std::ofstream golden(argv[1]), raw(argc > 2 ? argv[2] : "/dev/null");
-  golden << "# " << name << ", driver's CUDA " << version << ", PTX assembled by the driver\n";
+  std::ofstream golden(argv[1]), approximations(argv[2]), raw(argc > 4 ? argv[4] : "/dev/null");
+  for (std::ofstream* file : {&golden, &approximations})
+    *file << "# " << name << ", driver's CUDA " << version << ", PTX assembled by the driver; " << argv[3] << '\n';
   int failed = 0;
   for (const ConformanceCase& one : conformance_cases()) {
     void *module = nullptr, *function = nullptr;
@@ -59,6 +61,12 @@ int main(int argc, char** argv) {
     if (int e = cuda.call("cuMemcpyDtoH_v2", static_cast<void*>(outputs.data()), out, outputs.size() * 8); e != 0)
       return std::printf("error %d in %s\n", e, one.body.c_str()), 1;
     cuda.call("cuModuleUnload", module);
+    if (one.family == "approximation") {
+      approximations << one.body << " |" << std::hex;
+      for (const std::uint64_t word : outputs) approximations << ' ' << word;
+      approximations << std::dec << '\n';
+      continue;
+    }
     golden << one.family << " | " << one.body << " |" << std::hex;
     for (const std::uint64_t digest : conformance_digests(outputs)) golden << ' ' << digest;
     golden << std::dec << '\n';

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mutants.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace kf::emulator_test {
+namespace {
+
+constexpr int kInputs = 4096;
+
+struct Statement {
+  std::size_t at = 0, bytes = 0;  // without the semicolon
+  std::string text;               // without guard
+  std::string guard;              // "@%p1 " or nothing
+};
+
+// The statements of a module's functions; directives, labels and braces are skipped over.
+std::vector<Statement> statements(const std::string& ptx) {
+  std::vector<Statement> all;
+  for (std::size_t line = ptx.find('{'); line < ptx.size();) {
+    const std::size_t end = std::min(ptx.find('\n', line), ptx.size());
+    for (std::size_t at = line; at < end;) {
+      const std::size_t semicolon = ptx.find(';', at);
+      if (semicolon == std::string::npos || semicolon >= end) break;
+      Statement s;
+      s.at = at;
+      for (bool moved = true; moved;) {
+        moved = false;
+        while (s.at < semicolon && std::string_view(" \t{}").find(ptx[s.at]) != std::string_view::npos) ++s.at;
+        const std::size_t colon = ptx.find(": ", s.at);
+        if (colon < semicolon && ptx.substr(s.at, colon - s.at).find_first_of(" \t[") == std::string::npos)
+          s.at = colon + 1, moved = true;
+      }
+      s.bytes = semicolon - s.at;
+      s.text = ptx.substr(s.at, s.bytes);
+      if (s.text.starts_with('@')) {
+        const std::size_t space = s.text.find_first_of(" \t");
+        s.guard = s.text.substr(0, space) + " ";
+        s.text = s.text.substr(s.text.find_first_not_of(" \t", space));
+      }
+      if (!s.text.empty() && s.text[0] != '.' && s.text[0] != '/') all.push_back(s);
+      at = semicolon + 1;
+    }
+    line = end + 1;
+  }
+  return all;
+}
+
+struct Change {
+  std::string what, instead;
+};
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+// What the statement becomes; nullopt for one that is left alone.
+std::optional<Change> change(const Statement& s) {
+  const std::string& t = s.text;
+  auto starts = [&](std::string_view with) { return t.starts_with(with); };
+  if (starts("mbarrier.try_wait") || starts("mbarrier.test_wait")) {
+    const std::size_t from = t.find_first_of(" \t");
+    return Change{"mbarrier", "setp.eq.u32 " + t.substr(from, t.find(',') - from) + ", 0, 0"};
+  }
+  if (starts("mbarrier.")) return Change{"mbarrier", ""};
+  if (starts("bar.warp.sync")) return Change{"warp barrier", ""};
+  if (starts("bar.") || starts("barrier.")) return Change{"barrier", ""};
+  if (starts("fence.proxy") || starts("fence.mbarrier_init")) return Change{"proxy fence", ""};
+  if (starts("fence.") || starts("membar.")) return Change{"fence", ""};
+  if (starts("cp.async.wait") || starts("cp.async.bulk.wait") || starts("griddepcontrol.wait"))
+    return Change{"wait", ""};
+  if (starts("cp.async.commit") || starts("cp.async.bulk.commit")) return Change{"commit", ""};
+  if ((starts("shfl.sync") || starts("vote.sync")) && has(t, " -1")) {
+    std::string half = t;
+    return Change{"mask", half.replace(half.rfind("-1"), 2, "65535")};
+  }
+  if (starts("ld.") || starts("st.") || starts("atom.") || starts("red."))
+    for (const std::string_view order : {".acquire.", ".release.", ".acq_rel."})
+      if (has(t, order)) return Change{"order", replaced(t, order, ".relaxed.")};
+  return std::nullopt;
+}
+
+std::string expand_bounds(const std::string& source, int without) {
+  std::string text = "#define BOUND(c) (c)\n#define NO_BOUND(c) ((c) || true)\n" + source;
+  std::size_t at = text.find("extern \"C\"");
+  for (int n = 0; (at = text.find("BOUND(", at)) != std::string::npos; at += 9, ++n)
+    if (n == without) text.insert(at, "NO_");
+  return text;
+}
+
+std::string compiled(const RightKernel& kernel, int without) {
+  const auto ptx = compile_to_ptx(expand_bounds(kernel.source, without));
+  if (!ptx) throw std::runtime_error("no NVRTC on this machine");
+  return *ptx;
+}
+
+}  // namespace
+
+std::vector<Mutant> mutants_of(const RightKernel& kernel) {
+  const std::string right = compiled(kernel, -1);
+  std::vector<Mutant> all{{"none", "", right}};
+  for (const Statement& s : statements(right)) {
+    const auto changed = change(s);
+    if (!changed) continue;
+    std::string text = right;
+    text.replace(s.at, s.bytes + 1, changed->instead.empty() ? "" : s.guard + changed->instead + ";");
+    all.push_back({changed->what, s.guard + s.text, std::move(text)});
+  }
+  int bounds = 0;
+  for (std::size_t at = 0; (at = kernel.source.find("BOUND(", at)) != std::string::npos; ++at, ++bounds)
+    all.push_back({"bounds check", "BOUND " + std::to_string(bounds + 1), compiled(kernel, bounds)});
+  return all;
+}
+
+std::string alarm(const RightKernel& kernel, const std::string& ptx, std::uint64_t seed) {
+  EmulatorOptions options;
+  options.seed = seed;
+  options.step_budget = 3'000'000;
+  KernelBench bench(ptx, options);
+  std::vector<float> x(kInputs);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>((i * 7 + seed * 5 + i / 19) % 23) - 11;
+  const std::vector<float> want = kernel.expected(x, kernel.n);
+  x.resize(static_cast<std::size_t>(kernel.n));
+  const int in = bench.buffer(x), out = bench.allocate(static_cast<std::int64_t>(4 * want.size()));
+  const int scratch = bench.buffer(std::vector<std::uint32_t>(4096));
+  const auto result = bench.pointer(in).pointer(out).pointer(scratch).scalar(kernel.n).launch("k", kernel.shape);
+  if (!result) return fault_of(result);
+  const auto got = bench.read<float>(out, want.size());
+  for (std::size_t i = 0; i < want.size(); ++i)
+    if (got[i] != want[i])
+      return "element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", not " + std::to_string(want[i]);
+  return "";
+}
+
+}  // namespace kf::emulator_test
