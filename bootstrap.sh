@@ -39,50 +39,66 @@ install_packages() {
 
 find_toolkit() {
   local root
-  for root in "${KFACTORY_CUDA_ROOT:-}" "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda; do
+  for root in "${KFACTORY_CUDA_ROOT:-}" "${CUDA_PATH:-}" "${CUDA_HOME:-}" /usr/local/cuda /usr/local/cuda-1[3-9]*; do
     if [[ -n $root && -e $root/include/cuda.h ]]; then
       say "CUDA toolkit: $root"
       export CUDA_PATH=$root
       return
     fi
   done
-  die "no CUDA toolkit found (looked at KFACTORY_CUDA_ROOT, CUDA_PATH, CUDA_HOME, /usr/local/cuda for include/cuda.h). Install CUDA 13.0, or set CUDA_PATH to its folder."
+  die "no CUDA toolkit found (looked at KFACTORY_CUDA_ROOT, CUDA_PATH, CUDA_HOME, /usr/local/cuda, /usr/local/cuda-13.0 for include/cuda.h). Install CUDA 13.0, or set CUDA_PATH to its folder."
 }
 
 build() {  # PRESET [TARGET...]
-  local preset=$1
+  local preset=$1 log
   shift
-  say "configure and build, preset $preset (the first time takes some minutes)"
-  cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log"; rm -f "build-$preset.log"; die "configure failed"; }
-  rm -f "build-$preset.log"
+  log=$(mktemp "${TMPDIR:-/tmp}/kfactory-configure.XXXXXX")
+  say "configure and build into build/$preset (the first time takes minutes: some 400 files)"
+  cmake --preset "$preset" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; die "configure failed"; }
+  rm -f "$log"
   cmake --build --preset "$preset" ${1:+--target "$@"}
 }
 
-demo() {
+demo() {  # [further flags of kfactory run]
+  local transcript=specs/transcripts/rmsnorm_fwd.jsonl out code=0 shown
+  [[ -e $transcript ]] || die "the recorded run $transcript is not in this checkout"
   build portable kfactory
-  local out
   out=$(mktemp -d "${TMPDIR:-/tmp}/kfactory-demo.XXXXXX")
-  say "kfactory run specs/rmsnorm_fwd.json, its proposals replayed from specs/transcripts/rmsnorm_fwd.jsonl"
-  local code=0
-  build/portable/bin/kfactory run specs/rmsnorm_fwd.json --replay specs/transcripts/rmsnorm_fwd.jsonl --out "$out/run" "$@" || code=$?
-  say "the leader board (kfactory show)"
-  build/portable/bin/kfactory show "$out/run"
-  say "everything is in $out/run"
+  shown="build/portable/bin/kfactory run specs/rmsnorm_fwd.json --replay $transcript --out $out/run"
+  say "$shown $*"
+  build/portable/bin/kfactory run specs/rmsnorm_fwd.json --replay "$transcript" --out "$out/run" "$@" || code=$?
   # 3: nothing beat the baseline, or no device to run on; both are an honest end of a demo.
   [[ $code == 0 || $code == 3 ]] || exit "$code"
+  say "everything is in $out/run; look closer with
+   build/portable/bin/kfactory show $out/run          the leader board
+   build/portable/bin/kfactory show $out/run 1        one attempt's story: why it was refused, or how fast it is
+   ls $out/run/winners/*                              kernel.cu, evidence.json, README.md"
 }
 
-run_tests() {
-  build dev
-  local gpu
+# What ctest's own summary does not say: how many wait for a GPU. Test names are read from the log of this run.
+summary() {  # LOG
+  local ran skipped gpu
+  ran=$(grep -cE '^ *[0-9]+/[0-9]+ Test +#[0-9]+: .*(Passed|Failed|Timeout|Exception|Not Run)' "$1" || true)
+  skipped=$(grep -cE '^ *[0-9]+/[0-9]+ Test +#[0-9]+: .*Skipped' "$1" || true)
   gpu=$(ctest --preset dev -L '^gpu$' -N | sed -n 's/^Total Tests: //p')
-  say "ctest: ${gpu:-0} of the tests need a GPU; without one they skip themselves and are listed as skipped"
-  ctest --preset dev "$@"
+  say "$ran tests ran, $skipped were skipped. ${gpu:-0} need a GPU: they skip themselves where there is none; on a GPU
+   machine set KFACTORY_REQUIRE_GPU=1, and one that skips counts as failed."
+}
+
+run_tests() {  # [further flags of ctest]
+  local log code=0
+  build dev
+  log=$(mktemp "${TMPDIR:-/tmp}/kfactory-tests.XXXXXX")
+  say "ctest --preset dev $*"
+  ctest --preset dev "$@" 2>&1 | tee "$log" || code=$?
+  summary "$log"
+  rm -f "$log"
+  exit "$code"
 }
 
 case "${1:-}" in
   demo) shift; install_packages; find_toolkit; demo "$@" ;;
   test) shift; install_packages; find_toolkit; run_tests "$@" ;;
-  build) install_packages; find_toolkit; build portable kfactory ;;
-  *) sed -n '3,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  build) install_packages; find_toolkit; build portable kfactory; say "built: build/portable/bin/kfactory" ;;
+  *) sed -n '3,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
