@@ -8,8 +8,9 @@
 
 namespace kf {
 
-// Turns the first SIGINT or SIGTERM into a stop request; the second one ends the program at once, as if nobody had
-// caught it. One object at a time: a second one throws Fatal. The destructor puts the old handlers back.
+// Turns the first SIGINT, SIGTERM or SIGHUP (unless that is ignored, as under nohup) into a stop request; the second
+// one ends the program at once, as if nobody had caught it. One object at a time: a second one throws Fatal. The
+// destructor puts the old handlers back.
 class InterruptBridge {
  public:
   InterruptBridge();
@@ -28,7 +29,12 @@ class InterruptBridge {
   std::jthread reader_;
 };
 
-// Writes to a pipe whose reader is gone become errors (EPIPE) instead of a silent death. Once, at the start of main.
+// Writes to a pipe whose reader is gone, or beyond a file size limit, become errors (EPIPE, EFBIG) instead of a silent
+// death. Once, at the start of main.
 void ignore_broken_pipes();
+
+// Opens /dev/null for each of stdin, stdout and stderr that is closed: or the next file opened, a ledger say, would get
+// its number and everything printed there. Once, at the start of main, before anything is opened.
+void fill_standard_streams();
 
 }  // namespace kf

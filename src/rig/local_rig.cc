@@ -30,6 +30,12 @@ Fault rig_fault(std::string reason, std::string what) {
   return {Fault::Kind::kRig, std::move(reason), std::move(what)};
 }
 
+// The process that was to describe the device died or talked nonsense; the device itself said nothing.
+bool is_accident(const Fault& fault) {
+  constexpr std::array<std::string_view, 4> kReasons{"crash", "half_frame", "vanished", "garbage"};
+  return std::ranges::find(kReasons, fault.reason) != kReasons.end();
+}
+
 }  // namespace
 
 // The pipes to one worker process, and what has come through them.
@@ -155,7 +161,11 @@ LocalRig::~LocalRig() = default;
 
 OrError<std::unique_ptr<LocalRig>> LocalRig::start(RigOptions options, std::stop_token stop) {
   std::unique_ptr<LocalRig> rig(new LocalRig(std::move(options)));
-  if (auto ready = rig->ensure_worker(stop); !ready) {
+  auto ready = rig->ensure_worker(stop);
+  if (!ready && rig->failed_by_accident_ && !stop.stop_requested()) {
+    ready = rig->ensure_worker(stop);
+  }
+  if (!ready) {
     return std::unexpected(ready.error());
   }
   return rig;
@@ -174,6 +184,7 @@ OrError<void> LocalRig::ensure_worker(const std::stop_token& stop) {
   if (worker_) {
     return {};
   }
+  failed_by_accident_ = false;
   ChildOptions child;
   child.argv = options_.launcher;
   child.argv.insert(child.argv.end(), options_.worker.begin(), options_.worker.end());
@@ -187,6 +198,7 @@ OrError<void> LocalRig::ensure_worker(const std::stop_token& stop) {
   const StopDescriptor stopped(stop);
   const std::optional<Message> first = worker->next(steady_clock::now() + options_.start_deadline, stopped.get());
   if (!first) {
+    failed_by_accident_ = worker->gone;
     const std::string why = worker->gone ? worker->trouble
                             : stop.stop_requested()
                                 ? "interrupted"
@@ -204,6 +216,7 @@ OrError<void> LocalRig::ensure_worker(const std::stop_token& stop) {
   const auto* facts = std::get_if<DeviceFacts>(&hello->described);
   if (facts == nullptr) {
     const auto* fault = std::get_if<Fault>(&hello->described);
+    failed_by_accident_ = fault != nullptr && is_accident(*fault);
     return std::unexpected(Error{"worker", fault != nullptr ? fault->what : "its hello describes no device",
                                  "kfactory doctor says what is missing"});
   }

@@ -26,7 +26,8 @@ struct RigOptions {
 // answer is replaced; a job that met a rig fault is given to the next worker once. The worker ends with this object.
 class LocalRig final : public Rig {
  public:
-  // Starts the worker and waits for its hello. The error quotes the last lines that the worker printed.
+  // Starts the worker and waits for its hello; a worker that dies before it is started once more. The error quotes the
+  // last lines that the worker printed.
   static OrError<std::unique_ptr<LocalRig>> start(RigOptions options, std::stop_token stop = {});
   ~LocalRig() override;
 
@@ -45,7 +46,8 @@ class LocalRig final : public Rig {
   mutable std::mutex mutex_;  // guards what follows; held during a job
   std::unique_ptr<Worker> worker_;
   std::uint64_t next_number_ = 1;
-  DeviceFacts facts_;  // of the first worker; written before the object is shared
+  DeviceFacts facts_;                // of the first worker; written before the object is shared
+  bool failed_by_accident_ = false;  // the last start: a process died, as it need not do the next time
 };
 
 }  // namespace kf

@@ -77,18 +77,28 @@ class Case(unittest.TestCase):
         return json.loads(self.call("show", out, "--json").stdout)["attempts"]
 
     @staticmethod
+    def without_times(value):
+        """A JSON value without what depends on the time of day, on durations and on the run's name."""
+        if isinstance(value, list):
+            return [Case.without_times(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return {key: Case.without_times(item) for key, item in value.items()
+                if not key.endswith("_ms") and key not in ("utc", "started", "secret", "origin", "costs")}
+
+    @staticmethod
     def ledger_content(out):
-        """Records of attempts and lessons, by attempt, without what depends on the time of day or on the order of threads."""
+        """Records of attempts and lessons, by attempt, without times and without the run's own events."""
         database = sqlite3.connect(f"file:{out}/ledger.sqlite?mode=ro", uri=True)
         content = {}
         for sequence, attempt, stage, text in database.execute("SELECT sequence, attempt, stage, json FROM record ORDER BY sequence"):
             if stage == "run":
                 continue
-            value = json.loads(text)
-            value.pop("duration_ms", None)
-            value.pop("latency_ms", None)
-            blobs = [row[0] for row in database.execute("SELECT digest FROM record_blob WHERE sequence = ? ORDER BY position", (sequence,))]
-            value["origin"] = ""
-            content.setdefault(attempt, []).append((stage, json.dumps(value, sort_keys=True), blobs))
+            blobs = []
+            for digest, data in database.execute("SELECT digest, bytes FROM record_blob JOIN blob USING (digest) WHERE sequence = ? "
+                                                 "ORDER BY position", (sequence,)):
+                measured = stage == "measured"  # JSON with times in it; every other blob by its digest
+                blobs.append(Case.without_times(json.loads(data)) if measured else digest)
+            content.setdefault(attempt, []).append((stage, Case.without_times(json.loads(text)), blobs))
         database.close()
         return content
