@@ -19,6 +19,8 @@ namespace kf {
 struct CaseScore {
   std::string case_id;
   Interval candidate, baseline, champion, copy;   // samples == 0: that arm was not there
+  Interval candidate_records, baseline_records, copy_records;   // device time by CUPTI's kernel records (method "cupti"), from
+                                                  // another process; samples == 0: none were taken
   std::string baseline_name;                      // the fastest baseline that is correct in this case
   Interval to_baseline, to_champion;              // ratio_interval(...)
   Comparison against_baseline = Comparison::kInconclusive, against_champion = Comparison::kInconclusive;
@@ -62,6 +64,7 @@ struct Attempt {
   std::optional<Score> score;
   Usage usage;
   std::chrono::milliseconds duration{0};
+  std::vector<Cost> costs;                        // of its evaluation; of its confirmation where there was one
 };
 
 }  // namespace kf

@@ -21,8 +21,10 @@ namespace kf {
 struct DeviceFault {
   enum class Kind : std::uint8_t {
     kIllegalAccess, kTimeout, kOutOfMemory, kLaunchRefused, kUnsupported, kChecker, kLost,
+    kLaunchTruth,       // other operations ran than a timed batch queued (ClockMethod::kCupti)
   } kind = Kind::kLost;
   std::string detail;   // for kChecker and kUnsupported: kernel, source line, block, thread, address
+  std::int32_t slot = -1;   // of a timed batch: the slot that it is about; -1: not known
 };
 std::string_view to_string(DeviceFault::Kind kind);
 template <class T>
@@ -88,6 +90,8 @@ struct TimedBatch {
 struct Device {
   virtual ~Device() = default;
   virtual const DeviceFacts& facts() const = 0;
+  // facts() with its rates measured, where the device can; takes a moment. For the jobs that describe a device.
+  virtual const DeviceFacts& calibrate() { return facts(); }
 
   // The harness kernels (kernels/harness/harness.cu), compiled by the factory. Called once, first.
   virtual OrFault<void> use_harness(const Build& harness) = 0;
@@ -102,8 +106,14 @@ struct Device {
   virtual void release(BufferHandle buffer) = 0;
   virtual std::int64_t free_bytes() const = 0;
 
+  // poison, zero, fill and scrub_shared may only be queued, in order, before everything that is asked for later. After
+  // settle() they are done, or their fault is known: a caller that must know whom to blame for the next one settles first.
+  virtual OrFault<void> settle() { return {}; }
   // Every byte of the allocation, red zones included, from philox(seed, word).
   virtual OrFault<void> poison(BufferHandle buffer, std::uint64_t seed) = 0;
+  // At least the red zones, with the bytes that poison() gives them: for a buffer of which every usable byte is
+  // written next.
+  virtual OrFault<void> poison_red_zones(BufferHandle buffer, std::uint64_t seed) { return poison(buffer, seed); }
   virtual OrFault<void> zero(BufferHandle buffer) = 0;
   // Elements of `tensor` only (padding between them keeps its bytes). Tensor::values win over the family.
   virtual OrFault<void> fill(BufferHandle buffer, const Tensor& tensor, const TensorFill& fill) = 0;

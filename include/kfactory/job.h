@@ -79,6 +79,7 @@ struct Fault {
 struct CheckReport {
   Verdict verdict;                    // the first failure, or passed
   std::vector<Verdict> all;           // with Job::keep_going: one for each check
+  std::vector<Cost> costs{};          // of the job's process, by kind of work
 };
 
 // A row of the admission table: what was tried and whether it was refused as it must be.
@@ -98,8 +99,10 @@ struct Profile {
 
 struct TimeReport {
   Verdict verdict;                    // of the timed outputs
-  std::int32_t arm = 0;               // index into Job::arms that a refusal is about
+  std::int32_t arm = 0;               // index into Job::arms that a refusal is about; -1: one of several untrusted arms,
+                                      // timed alone they tell which
   Measurement measurement;
+  std::vector<Cost> costs{};          // of the job's process, by kind of work
 };
 
 using Outcome = std::variant<DeviceFacts, CheckReport, TimeReport, AdmissionReport, Profile, Fault>;

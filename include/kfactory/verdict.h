@@ -46,4 +46,13 @@ struct Verdict {
   std::int64_t checks = 0;                     // launches whose outputs were compared
 };
 
+// Wall time of one step, all its occurrences together. Steps of a job's process are named after the job:
+// "check: compare". They lie inside the job's own step ("check"), so that steps do not add up to a total.
+struct Cost {
+  std::string step;
+  double milliseconds = 0;
+  std::int64_t count = 0;                      // occurrences
+  bool operator==(const Cost&) const = default;
+};
+
 }  // namespace kf

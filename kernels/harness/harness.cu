@@ -43,8 +43,9 @@ __device__ __forceinline__ void set_bit(u32* bitmap, i64 index) {
 
 }  // namespace
 
-KF_KERNEL kf_poison(ulonglong2* allocation, i64 pairs, u64 seed) {
-  for (i64 i = first_index(); i < pairs; i += index_step()) {
+// Pairs first to end - 1 of an allocation.
+KF_KERNEL kf_poison(ulonglong2* allocation, i64 first, i64 end, u64 seed) {
+  for (i64 i = first + first_index(); i < end; i += index_step()) {
     const u64 word = static_cast<u64>(2 * i);
     allocation[i] = make_ulonglong2(poison_word(seed, word), poison_word(seed, word + 1));
   }

@@ -74,6 +74,7 @@ std::string eval_report(const Spec& spec, const std::string& candidate, const Ev
   json["kernels"] = Json::parse(kernels_json(evaluation.kernels));
   json["score"] = score_or_null(evaluation.score);
   json["notes"] = evaluation.notes;
+  json["costs"] = Json::parse(costs_json(evaluation.costs));
   if (evaluation.rig_fault) {
     json["rig_fault"] = {{"reason", evaluation.rig_fault->reason}, {"what", evaluation.rig_fault->what}};
   }
@@ -108,7 +109,8 @@ std::string bench_report(const Spec& spec, const std::vector<BenchResult>& resul
                        {"state", to_string(result.evaluation.state)},
                        {"verdict", Json::parse(verdict_json(result.evaluation.verdict))},
                        {"score", score_or_null(result.evaluation.score)},
-                       {"notes", result.evaluation.notes}});
+                       {"notes", result.evaluation.notes},
+                       {"costs", Json::parse(costs_json(result.evaluation.costs))}});
   }
   return dump(Json{
       {"kfactory_bench", 1}, {"spec", spec.name}, {"device", device_json(facts)}, {"winners", std::move(winners)}});
@@ -117,7 +119,7 @@ std::string bench_report(const Spec& spec, const std::vector<BenchResult>& resul
 std::string bench_csv(const std::vector<BenchResult>& results) {
   std::string csv =
       "attempt,case,method,state,winner_ns,winner_low_ns,winner_high_ns,baseline,baseline_ns,copy_ns,floor_ns,"
-      "winner_over_baseline,low,high,verdict\n";
+      "winner_over_baseline,low,high,verdict,winner_cupti_ns,baseline_cupti_ns,copy_cupti_ns\n";
   for (const BenchResult& result : results) {
     if (!result.evaluation.score) {
       continue;
@@ -125,12 +127,13 @@ std::string bench_csv(const std::vector<BenchResult>& results) {
     const Score& score = *result.evaluation.score;
     constexpr std::array<std::string_view, 3> kStates{"cold", "steady", "warm"};
     for (const CaseScore& of : score.cases) {
-      csv +=
-          fmt::format("{},\"{}\",{},{},{:.1f},{:.1f},{:.1f},{},{:.1f},{:.1f},{:.1f},{:.5f},{:.5f},{:.5f},{}\n",
-                      result.attempt.value, of.case_id, to_string(score.method),
-                      kStates.at(static_cast<std::size_t>(score.state)), of.candidate.median, of.candidate.low,
-                      of.candidate.high, of.baseline_name, of.baseline.median, of.copy.median, of.floor_nanoseconds,
-                      of.to_baseline.median, of.to_baseline.low, of.to_baseline.high, to_string(of.against_baseline));
+      csv += fmt::format(
+          "{},\"{}\",{},{},{:.1f},{:.1f},{:.1f},{},{:.1f},{:.1f},{:.1f},{:.5f},{:.5f},{:.5f},{},{:.1f},{:.1f},{:.1f}\n",
+          result.attempt.value, of.case_id, to_string(score.method), kStates.at(static_cast<std::size_t>(score.state)),
+          of.candidate.median, of.candidate.low, of.candidate.high, of.baseline_name, of.baseline.median,
+          of.copy.median, of.floor_nanoseconds, of.to_baseline.median, of.to_baseline.low, of.to_baseline.high,
+          to_string(of.against_baseline), of.candidate_records.median, of.baseline_records.median,
+          of.copy_records.median);
     }
   }
   return csv;

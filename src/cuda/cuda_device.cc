@@ -7,6 +7,7 @@
 
 #include "cuda/facts.h"
 #include "cuda/gpu_lock.h"
+#include "cuda/memory_pool.h"
 #include "cuda/timer.h"
 
 namespace kf::cuda {
@@ -37,7 +38,8 @@ class CudaDevice final : public Device {
     }
   }
 
-  const DeviceFacts& facts() const override;
+  const DeviceFacts& facts() const override { return facts_; }
+  const DeviceFacts& calibrate() override;
   OrFault<void> use_harness(const Build& harness) override;
   void set_launch_deadline(std::chrono::milliseconds deadline) override { launch_deadline_ = deadline; }
 
@@ -47,7 +49,9 @@ class CudaDevice final : public Device {
   void release(BufferHandle buffer) override;
   std::int64_t free_bytes() const override;
 
+  OrFault<void> settle() override;
   OrFault<void> poison(BufferHandle buffer, std::uint64_t seed) override;
+  OrFault<void> poison_red_zones(BufferHandle buffer, std::uint64_t seed) override;
   OrFault<void> zero(BufferHandle buffer) override;
   OrFault<void> fill(BufferHandle buffer, const Tensor& tensor, const TensorFill& fill) override;
   OrFault<void> write(BufferHandle buffer, std::int64_t offset, std::span<const std::byte> bytes) override;
@@ -89,7 +93,7 @@ class CudaDevice final : public Device {
     }
   }
 
-  void take_lock() const;
+  void take_lock();
   HarnessKernels& kernels();
   const Buffer& at(BufferHandle handle) const;
   const Buffer& at(BufferHandle handle, const Tensor& tensor) const;
@@ -98,21 +102,21 @@ class CudaDevice final : public Device {
   void check_range(const Buffer& buffer, std::int64_t offset, std::int64_t bytes) const;
 
   CudaOptions options_;
-  mutable std::optional<GpuLock> lock_;  // given back after everything below is gone
-  mutable Gpu gpu_;                      // facts() measures on its first call
-  mutable DeviceFacts facts_;
-  mutable bool calibrated_ = false;
+  std::optional<GpuLock> lock_;  // given back after everything below is gone
+  Gpu gpu_;
+  DeviceFacts facts_;
   std::chrono::milliseconds launch_deadline_{2'000};
   std::unique_ptr<HarnessKernels> kernels_;
   std::unique_ptr<StreamSet> streams_;
   std::unique_ptr<Timer> timer_;  // made by the first batch: its flush buffer is large
   std::unique_ptr<ActivityRecorder> recorder_;
+  MemoryPool pool_{gpu_};
   std::map<BufferHandle, Buffer> buffers_;
   std::map<ModuleHandle, KernelTable> modules_;
   std::int64_t next_ = 1;
 };
 
-void CudaDevice::take_lock() const {
+void CudaDevice::take_lock() {
   if (!options_.lock || lock_) {
     return;
   }
@@ -124,16 +128,13 @@ void CudaDevice::take_lock() const {
   lock_ = std::move(*lock);
 }
 
-const DeviceFacts& CudaDevice::facts() const {
-  if (!calibrated_ && !gpu_.dead()) {
-    calibrated_ = true;
-    try {
-      gpu_->cuCtxSetCurrent(gpu_.context());
-      take_lock();
-      facts_.dram_bytes_per_second = copy_rate(gpu_);
-    } catch (const Faulted& faulted) {
-      facts_.source = "device; bandwidth is not calibrated: " + faulted.fault.detail;
-    }
+const DeviceFacts& CudaDevice::calibrate() {
+  const auto measured = verb([&] {
+    take_lock();
+    facts_.dram_bytes_per_second = copy_rate(gpu_);
+  });
+  if (!measured) {
+    facts_.source = "device; bandwidth is not calibrated: " + measured.error().detail;
   }
   return facts_;
 }
@@ -222,7 +223,8 @@ OrFault<BufferHandle> CudaDevice::allocate(const BufferRequest& request) {
     }
     Buffer buffer;
     buffer.at = harness::place(request);
-    buffer.memory = make_memory(gpu_, buffer.at.total);
+    buffer.at.total = MemoryPool::size_class(buffer.at.total);  // all of the block: its end is red zone
+    buffer.memory = pool_.take(buffer.at.total);
     const BufferHandle handle{next_++};
     buffers_.emplace(handle, std::move(buffer));
     return handle;
@@ -230,7 +232,10 @@ OrFault<BufferHandle> CudaDevice::allocate(const BufferRequest& request) {
 }
 
 void CudaDevice::release(BufferHandle buffer) {
-  buffers_.erase(buffer);
+  if (const auto found = buffers_.find(buffer); found != buffers_.end()) {
+    pool_.give(std::move(found->second.memory), found->second.at.total);
+    buffers_.erase(found);
+  }
 }
 
 std::int64_t CudaDevice::free_bytes() const {
@@ -240,14 +245,19 @@ std::int64_t CudaDevice::free_bytes() const {
     gpu_->cuCtxSetCurrent(gpu_.context());
     gpu_->cuMemGetInfo(&free, &total);
   }
-  return static_cast<std::int64_t>(free);
+  return static_cast<std::int64_t>(free) + pool_.idle_bytes();
 }
 
 OrFault<void> CudaDevice::poison(BufferHandle buffer, std::uint64_t seed) {
-  return verb([&] {
-    kernels().poison(at(buffer), seed);
-    gpu_.wait(kOwnDeadline);
-  });
+  return verb([&] { kernels().poison(at(buffer), seed); });
+}
+
+OrFault<void> CudaDevice::poison_red_zones(BufferHandle buffer, std::uint64_t seed) {
+  return verb([&] { kernels().poison_red_zones(at(buffer), seed); });
+}
+
+OrFault<void> CudaDevice::settle() {
+  return verb([&] { gpu_.wait(kOwnDeadline); });
 }
 
 OrFault<void> CudaDevice::zero(BufferHandle buffer) {
@@ -257,7 +267,6 @@ OrFault<void> CudaDevice::zero(BufferHandle buffer) {
       gpu_.check(gpu_->cuMemsetD8Async(zeroed.usable(), 0, static_cast<std::size_t>(zeroed.at.bytes), gpu_.stream()),
                  "cuMemsetD8Async");
     }
-    gpu_.wait(kOwnDeadline);
   });
 }
 
@@ -274,7 +283,6 @@ OrFault<void> CudaDevice::fill(BufferHandle buffer, const Tensor& tensor, const 
       raise(DeviceFault::Kind::kUnsupported, tensor.name + ": no family is called \"" + fill.family + "\"");
     }
     kernels().fill(filled, layout, *family, fill.seed);
-    gpu_.wait(kOwnDeadline);
   });
 }
 
@@ -352,6 +360,7 @@ OrFault<void> CudaDevice::run(ModuleHandle module, const ResolvedPlan& plan, std
     PreparedPlan prepared =
         prepare_plan(gpu_, module_at(module), plan, ranges(tensors, slice_offsets_bytes), ranges(workspaces, {}));
     streams_->grow(prepared);
+    gpu_.wait(kOwnDeadline);  // what is queued is ours and has its own deadline
     try {
       streams_->enqueue(prepared, gpu_.stream());
     } catch (const Faulted& faulted) {
@@ -396,10 +405,7 @@ OrFault<std::vector<Sample>> CudaDevice::time(const TimedBatch& batch) {
 }
 
 OrFault<void> CudaDevice::scrub_shared(std::uint64_t seed) {
-  return verb([&] {
-    kernels().scrub_shared(seed);
-    gpu_.wait(kOwnDeadline);
-  });
+  return verb([&] { kernels().scrub_shared(seed); });
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ struct CudaOptions {
 };
 
 // Opens the driver and a context on one GPU. The GPU's lock (docs/measurement.md) is taken by the first verb that works
-// on it, so that a process may open its device while another one still measures. facts() calibrates bandwidth on its
-// first call, under the lock; without it dram_bytes_per_second stays 0 and `source` says why.
+// on it, so that a process may open its device while another one still measures. calibrate() measures bandwidth, under
+// the lock; without it dram_bytes_per_second stays 0 and `source` says why.
 // kLost: no driver, no such GPU, or it does not answer. Sets CUDA_MODULE_LOADING=EAGER in the environment.
 OrFault<std::unique_ptr<Device>> open_cuda_device(const CudaOptions& options = {});
 

@@ -22,7 +22,11 @@ HarnessKernels::HarnessKernels(Gpu& gpu, const Build& build, int sm_count, std::
   }
   module_ = load_module(gpu, build.cubin.data());
   const std::size_t most = std::max({sizeof(harness::Damage), sizeof(harness::DigestSum), sizeof(harness::Count)});
-  partials_ = make_memory(gpu, static_cast<std::int64_t>(most) * sm_count * kBlocksPerSm);
+  partials_bytes_ = most * static_cast<std::size_t>(sm_count * kBlocksPerSm);
+  partials_ = make_memory(gpu, static_cast<std::int64_t>(partials_bytes_));
+  void* staged = nullptr;
+  gpu.check(gpu->cuMemHostAlloc(&staged, partials_bytes_, 0), "cuMemHostAlloc");
+  staged_ = Pinned(gpu, staged);
   sink_ = make_memory(gpu, 16);
 }
 
@@ -68,8 +72,13 @@ CUdeviceptr HarnessKernels::scratch(std::int64_t bytes) {
 }
 
 void HarnessKernels::download(void* to, CUdeviceptr from, std::size_t bytes) {
-  gpu_.check(gpu_->cuMemcpyDtoHAsync(to, from, bytes, gpu_.stream()), "cuMemcpyDtoHAsync");
+  const bool fits =
+      bytes <= partials_bytes_;  // pinned memory is read at once, other memory after a copy of the driver's
+  gpu_.check(gpu_->cuMemcpyDtoHAsync(fits ? staged_.get() : to, from, bytes, gpu_.stream()), "cuMemcpyDtoHAsync");
   gpu_.wait(kOwnDeadline);
+  if (fits) {
+    std::memcpy(to, staged_.get(), bytes);
+  }
 }
 
 template <class T, class... Args>
@@ -85,7 +94,15 @@ T HarnessKernels::reduce(const char* name, std::int64_t work, T start, Args... a
 
 void HarnessKernels::poison(const Buffer& buffer, std::uint64_t seed) {
   const i64 pairs = buffer.at.total / 16;
-  launch("kf_poison", pairs, buffer.memory.get(), pairs, static_cast<u64>(seed));
+  launch("kf_poison", pairs, buffer.memory.get(), i64{0}, pairs, static_cast<u64>(seed));
+}
+
+void HarnessKernels::poison_red_zones(const Buffer& buffer, std::uint64_t seed) {
+  const i64 pairs = buffer.at.total / 16;
+  const i64 inside = (buffer.at.front + 15) / 16;  // a pair that a zone shares with the inside is the zone's
+  const i64 behind = std::max<i64>(inside, (buffer.at.front + buffer.at.bytes) / 16);
+  launch("kf_poison", inside, buffer.memory.get(), i64{0}, inside, static_cast<u64>(seed));
+  launch("kf_poison", pairs - behind, buffer.memory.get(), behind, pairs, static_cast<u64>(seed));
 }
 
 void HarnessKernels::fill(const Buffer& buffer, const harness::Layout& layout, int family, std::uint64_t seed) {
@@ -107,15 +124,27 @@ ContentDigest HarnessKernels::digest(const Buffer& buffer) {
 
 std::int64_t HarnessKernels::red_zone_damage(const Buffer& buffer, std::uint64_t seed) {
   const i64 end = buffer.at.front + buffer.at.bytes;
-  const auto damage = [&](i64 from, i64 to) {
-    return reduce("kf_poison_damage", to - from, harness::empty_count(), buffer.memory.get(), from, to,
-                  static_cast<u64>(seed))
-        .value;
+  std::size_t blocks = 0;  // of both zones, whose partial results lie behind each other and are fetched together
+  const auto look = [&](i64 from, i64 to) {
+    launch("kf_poison_damage", to - from, buffer.memory.get(), from, to, static_cast<u64>(seed),
+           partials_.get() + static_cast<CUdeviceptr>(blocks * sizeof(harness::Count)));
+    blocks += blocks_for(to - from);
   };
-  return damage(0, buffer.at.front) + damage(end, buffer.at.total);
+  look(0, buffer.at.front);
+  look(end, buffer.at.total);
+  std::vector<harness::Count> partials(blocks);
+  download(partials.data(), partials_.get(), blocks * sizeof(harness::Count));
+  harness::Count damage = harness::empty_count();
+  for (const harness::Count& partial : partials) {
+    merge(damage, partial);
+  }
+  return damage.value;
 }
 
 std::int64_t HarnessKernels::padding_damage(const Buffer& buffer, const harness::Layout& layout, std::uint64_t seed) {
+  if (layout.dense != 0 && layout.elements * layout.bytes == buffer.at.bytes) {
+    return 0;
+  }
   const i64 begin = buffer.at.front;
   const i64 end = begin + buffer.at.bytes;
   return reduce("kf_padding_damage", buffer.at.bytes, harness::empty_count(), buffer.memory.get(), begin, end,

@@ -23,6 +23,8 @@ class HarnessKernels {
   HarnessKernels(Gpu& gpu, const Build& build, int sm_count, std::int64_t shared_per_block);
 
   void poison(const Buffer& buffer, std::uint64_t seed);
+  // The red zones and at most the usable bytes that share a pair of words with them.
+  void poison_red_zones(const Buffer& buffer, std::uint64_t seed);
   void fill(const Buffer& buffer, const harness::Layout& layout, int family, std::uint64_t seed);
   void scatter(const Buffer& buffer, const harness::Layout& layout, const Bytes& dense);
   ContentDigest digest(const Buffer& buffer);
@@ -63,6 +65,8 @@ class HarnessKernels {
   int sm_count_;
   std::int64_t shared_per_block_;
   Memory partials_;  // one of the largest partial result for each block
+  std::size_t partials_bytes_ = 0;
+  Pinned staged_;  // as large, on the host
   Memory sink_;
   Memory scratch_;
   std::int64_t scratch_bytes_ = 0;

@@ -48,9 +48,11 @@ struct Timer::Group {
   double sm_hertz = 0.0;
 };
 
-OrError<std::vector<double>> slot_spans(std::span<const QueuedOperation> queued, std::span<const Activity> seen,
+OrFault<std::vector<double>> slot_spans(std::span<const QueuedOperation> queued, std::span<const Activity> seen,
                                         int slots) {
-  const auto wrong = [](std::string what) { return std::unexpected(Error{"CUPTI", std::move(what), ""}); };
+  const auto wrong = [](std::string what, std::int32_t slot = -1) {
+    return std::unexpected(DeviceFault{DeviceFault::Kind::kLaunchTruth, "CUPTI: " + std::move(what), slot});
+  };
   if (queued.size() != seen.size()) {
     return wrong("saw " + std::to_string(seen.size()) + " operations, " + std::to_string(queued.size()) +
                  " were queued");
@@ -64,13 +66,13 @@ OrError<std::vector<double>> slot_spans(std::span<const QueuedOperation> queued,
     const Activity& found = seen[i];
     const std::string which = "operation " + std::to_string(i);
     if (found.kind != wanted.kind || (found.kind == Activity::Kind::kKernel && found.name != wanted.kernel)) {
-      return wrong(which + " is \"" + found.name + "\", queued was \"" + wanted.kernel + "\"");
+      return wrong(which + " is \"" + found.name + "\", queued was \"" + wanted.kernel + "\"", wanted.slot);
     }
     if (found.kind == Activity::Kind::kKernel && found.grid != wanted.grid) {
-      return wrong(which + ", kernel " + found.name + ", ran with another grid than the plan's");
+      return wrong(which + ", kernel " + found.name + ", ran with another grid than the plan's", wanted.slot);
     }
     if (found.start == 0 || found.end < found.start) {
-      return wrong(which + " has no times");
+      return wrong(which + " has no times", wanted.slot);
     }
     if (wanted.slot >= 0) {
       Span& span = spans[static_cast<std::size_t>(wanted.slot)];
@@ -271,12 +273,14 @@ std::vector<Sample> Timer::time(std::vector<TimedSlot>& slots, CacheState state,
   std::vector<double> spans;
   if (recorder != nullptr) {
     const auto seen = recorder->take();
-    const auto found =
-        seen ? slot_spans(queued_, *seen, static_cast<int>(slots.size())) : std::unexpected(seen.error());
-    if (!found) {
-      throw Faulted{{DeviceFault::Kind::kUnsupported, to_string(found.error())}};
+    if (!seen) {
+      throw Faulted{{DeviceFault::Kind::kUnsupported, to_string(seen.error())}};
     }
-    spans = *found;
+    auto found = slot_spans(queued_, *seen, static_cast<int>(slots.size()));
+    if (!found) {
+      throw Faulted{found.error()};
+    }
+    spans = *std::move(found);
   }
   std::vector<Sample> samples;
   for (const Group& group : groups) {

@@ -27,8 +27,8 @@ struct QueuedOperation {
 };
 
 // Nanoseconds from the first start to the last end of each slot's operations. Refuses records that are not, one for one
-// and in order, what was queued. Pure.
-OrError<std::vector<double>> slot_spans(std::span<const QueuedOperation> queued, std::span<const Activity> seen,
+// and in order, what was queued (kLaunchTruth). Pure.
+OrFault<std::vector<double>> slot_spans(std::span<const QueuedOperation> queued, std::span<const Activity> seen,
                                         int slots);
 
 // Consecutive slots that one event pair surrounds: one slot, or in the steady state all that share an arm.

@@ -86,6 +86,9 @@ Answer answer_to(Walk& walk, std::size_t n, const ModelCall& call) {
     walk.log.replied(reply);
     walk.task.spent(reply ? reply->usage : reply.error().spent);
     walk.tell(Event::Kind::kReplied, reply ? std::to_string(reply->text.size()) + " bytes" : reply.error().message);
+    for (const std::string& note : reply ? reply->notes : std::vector<std::string>()) {
+      walk.tell(Event::Kind::kNote, note);
+    }
   }
   walk.attempt.usage = walk.attempt.usage + (reply ? reply->usage : reply.error().spent);
   if (!reply) {
@@ -138,6 +141,7 @@ EvaluationSettings evaluation_settings(const AttemptTask& task) {
   EvaluationSettings settings;
   settings.time_cases = screening_cases(*task.factory->spec, task.factory->facts, run.screen_cases);
   settings.max_variants = run.max_variants;
+  settings.max_quads = kScreenQuads;
   settings.margin = run.margin;
   settings.secret = run.secret;
   settings.variant = {task.records.id, 0};
@@ -176,6 +180,7 @@ void describe(Walk& walk, const Evaluation& evaluation) {
   attempt.variants = evaluation.variants;
   attempt.kernels = evaluation.kernels;
   attempt.score = evaluation.score;
+  attempt.costs = evaluation.costs;
   if (!evaluation.builds.empty()) {
     attempt.source_hash = normalised_ptx_hash(evaluation.builds.front().ptx);
   }

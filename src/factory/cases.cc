@@ -16,6 +16,16 @@ constexpr std::int64_t kEmulatorCase = 1LL << 20;
 constexpr std::int64_t kTellingCase = 4096;
 constexpr std::size_t kProbes = 2;
 
+constexpr std::int64_t kScreenBytes = 2LL << 30;  // of all tensors of a case
+
+std::int64_t bytes_of_case(const Case& of) {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : of.tensors) {
+    bytes += tensor.span_bytes();
+  }
+  return bytes;
+}
+
 const std::vector<Case>& set_of(const Spec& spec, std::string_view name) {
   static const std::vector<Case> kNone;
   const auto found = spec.cases.find(name);
@@ -141,6 +151,11 @@ ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const Evalu
 std::vector<std::string> screening_cases(const Spec& spec, const DeviceFacts& facts, std::int32_t count) {
   std::vector<Case> cases = set_of(spec, timed_set(spec, facts));
   std::ranges::stable_sort(cases, {}, elements_of);
+  const auto quick = static_cast<std::size_t>(
+      std::ranges::count_if(cases, [](const Case& of) { return bytes_of_case(of) <= kScreenBytes; }));
+  if (quick >= static_cast<std::size_t>(std::max(count, 1))) {
+    std::erase_if(cases, [](const Case& of) { return bytes_of_case(of) > kScreenBytes; });
+  }
   std::map<Map<Dtype>, std::vector<Case>> by_type;
   for (const Case& of : cases) {
     by_type[of.types].push_back(of);

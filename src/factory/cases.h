@@ -25,7 +25,11 @@ struct ChosenCases {
 // Throws Fatal when a named case does not exist.
 ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings);
 
-// Up to `count` timed cases that stand for all of them: both ends and the middle by size, types in turn.
+// Quads of a screening: it ranks. The confirmation of the best one measures until its intervals are narrow.
+inline constexpr std::int32_t kScreenQuads = 8;
+
+// Up to `count` timed cases that stand for all of them: both ends and the middle by size, types in turn. Cases above
+// 2 GiB are left to the confirmation where the others suffice: making their contents anew takes seconds.
 std::vector<std::string> screening_cases(const Spec& spec, const DeviceFacts& facts, std::int32_t count);
 
 // Every check of these cases: families x fresh seeds, every other one at shifted base addresses. `every_family`: all

@@ -72,6 +72,7 @@ void confirm_champion(const Factory& factory, const RunSettings& settings, JobBu
     attempt.verdict = evaluation.verdict;
     attempt.state = evaluation.state;
     attempt.score = evaluation.score;
+    attempt.costs = evaluation.costs;
     log.closed(attempt);
     if (attempt.score) {
       write_event(*factory.ledger, "champion", "confirmed", attempt.id);

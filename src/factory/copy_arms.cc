@@ -36,11 +36,20 @@ std::vector<Launch> ways_to_copy(const Spec& spec, const Case& of, const DeviceF
 
 Arm copy_arm(std::string name, const Spec& spec, const std::vector<Case>& cases, const std::vector<Launch>& ways,
              const Build& harness) {
+  std::vector<std::int64_t> bytes;
+  for (const Case& of : cases) {
+    bytes.push_back(copied_bytes(spec, of));
+  }
+  return copy_arm(std::move(name), bytes, cases, ways, harness);
+}
+
+Arm copy_arm(std::string name, const std::vector<std::int64_t>& sizes, const std::vector<Case>& cases,
+             const std::vector<Launch>& ways, const Build& harness) {
   Arm arm;
   arm.name = std::move(name);
   arm.builds = {harness};
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const std::int64_t bytes = copied_bytes(spec, cases[i]);
+    const std::int64_t bytes = sizes[i];
     Case own = cases[i];
     own.tensors = {bytes_tensor("from", TensorRole::kInput, bytes), bytes_tensor("to", TensorRole::kOutput, bytes)};
     own.scalars.clear();

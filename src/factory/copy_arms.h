@@ -22,5 +22,8 @@ std::vector<Launch> ways_to_copy(const Spec& spec, const Case& of, const DeviceF
 // One arm that copies in the given way, one way for each case, on tensors of its own.
 Arm copy_arm(std::string name, const Spec& spec, const std::vector<Case>& cases, const std::vector<Launch>& ways,
              const Build& harness);
+// The same for copies of any sizes, one for each case.
+Arm copy_arm(std::string name, const std::vector<std::int64_t>& sizes, const std::vector<Case>& cases,
+             const std::vector<Launch>& ways, const Build& harness);
 
 }  // namespace kf

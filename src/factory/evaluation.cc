@@ -104,14 +104,12 @@ bool check(Line& line, const std::vector<Case>& cases, Arm arm, bool every_famil
   }
   std::vector<CheckPoint> points =
       check_points(*line.factory.spec, cases, every_family, purpose_of(line.settings), line.settings);
-  Job job = line.costs.during("references and harness", [&] {
-    return line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop);
-  });
+  Job job = line.costs.during("references and harness",
+                              [&] { return line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop); });
   job.kind = line.settings.confirm ? Job::Kind::kConfirm : Job::Kind::kCheck;
   job.keep_going = line.settings.keep_going;
   const std::string_view step = line.settings.confirm ? "confirm" : "check";
-  const CheckReport report =
-      line.costs.during(step, [&] { return run_check_report(line.factory, job, line.stop); });
+  const CheckReport report = line.costs.during(step, [&] { return run_check_report(line.factory, job, line.stop); });
   line.costs.add_inside(step, report.costs);
   return report.all.empty() ? line.accept(report.verdict) : line.accept_all(report);
 }
@@ -298,7 +296,7 @@ Evaluation evaluate_with(const Factory& factory, JobBuilder& jobs, const Candida
                          const EvaluationSettings& settings, std::stop_token stop) {
   Line line{factory, jobs, candidate, settings, stop, {}, {}, CostLog(factory.clock)};
   try {
-    walk(line);
+    line.costs.during("total", [&] { walk(line); });
   } catch (const Interrupted&) {
     line.result.state = AttemptState::kOpen;
   } catch (const RigFailed& failed) {

@@ -2,7 +2,7 @@
 #include "jobs.h"
 
 #include <algorithm>
-#include <array>
+#include <thread>
 
 #include <kfactory/audit.h>
 #include <kfactory/harness.h>
@@ -15,8 +15,9 @@
 namespace kf {
 namespace {
 
-// One of each kind of way to copy; the fastest of a case is its copy row. (A sweep over all of them is not made yet.)
-constexpr std::array<std::string_view, 3> kCopyWays{"memcpy", "kf_copy_4_b512", "kf_copy_bulk_t32768"};
+std::int32_t at_once(std::int32_t compile_jobs) {
+  return compile_jobs > 0 ? compile_jobs : static_cast<std::int32_t>(std::max(1U, std::thread::hardware_concurrency()));
+}
 
 Verdict refused(Gate gate, std::string reason, std::string message) {
   Verdict verdict;
@@ -100,8 +101,8 @@ std::chrono::milliseconds deadline_for(const Job& job, bool emulated) {
 
 JobBuilder::JobBuilder(const Factory& factory, std::int32_t compile_jobs)
     : factory_(factory),
-      compile_jobs_(static_cast<std::size_t>(std::max(compile_jobs, 1))),
-      compile_slots_(std::max(compile_jobs, 1)),
+      compile_jobs_(static_cast<std::size_t>(at_once(compile_jobs))),
+      compile_slots_(at_once(compile_jobs)),
       reference_(own_candidate(factory.spec->reference.cuda)) {
   for (const BaselineSpec& baseline : factory.spec->baselines) {
     if (baseline.kind == BaselineSpec::Kind::kCuda) {
@@ -122,21 +123,26 @@ std::expected<Build, BuildFailure> JobBuilder::compile(const BuildRequest& reque
 }
 
 std::expected<Arm, Verdict> JobBuilder::arm(std::string name, const Candidate& candidate, std::span<const Case> cases,
-                                            const Assignment& chosen, std::stop_token stop) {
+                                            const Assignment& chosen, std::stop_token stop, CostLog* costs) {
+  CostLog unheard(nullptr);
+  CostLog& log = costs == nullptr ? unheard : *costs;
   const Spec& spec = *factory_.spec;
   OrErrors<Requests> requests = requests_for(spec, candidate, cases, chosen, factory_.facts);
   if (!requests) {
     return std::unexpected(refused(Gate::kPlan, "expression", to_string(requests.error())));
   }
   std::vector<std::expected<Build, BuildFailure>> builds(requests->distinct.size());
-  for_each_index(builds.size(), compile_jobs_,
-                 [&](std::size_t i) { builds[i] = compile(requests->distinct[i], stop); });
+  log.during("compile", [&] {
+    for_each_index(builds.size(), compile_jobs_,
+                   [&](std::size_t i) { builds[i] = compile(requests->distinct[i], stop); });
+  });
 
   Arm arm;
   arm.name = std::move(name);
   for (std::size_t i = 0; i < builds.size(); ++i) {
     std::optional<Verdict> verdict =
-        builds[i] ? audit_binary(*builds[i], candidate.plan, spec) : refused(builds[i].error());
+        builds[i] ? log.during("binary audit", [&] { return audit_binary(*builds[i], candidate.plan, spec); })
+                  : refused(builds[i].error());
     if (verdict) {
       verdict->case_id =
           cases[static_cast<std::size_t>(std::ranges::find(requests->of_case, i) - requests->of_case.begin())].id.value;
@@ -145,8 +151,9 @@ std::expected<Arm, Verdict> JobBuilder::arm(std::string name, const Candidate& c
     add_once(arm.builds, *builds[i]);
   }
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    OrErrors<ResolvedPlan> plan =
-        resolve_plan(spec, candidate.plan, cases[i], chosen, factory_.facts, *builds[requests->of_case[i]]);
+    OrErrors<ResolvedPlan> plan = log.during("plan", [&] {
+      return resolve_plan(spec, candidate.plan, cases[i], chosen, factory_.facts, *builds[requests->of_case[i]]);
+    });
     if (!plan) {
       Verdict verdict = refused(Gate::kPlan, "limits", to_string(plan.error()));
       verdict.case_id = cases[i].id.value;
@@ -291,32 +298,23 @@ Job JobBuilder::time_job(const std::vector<Case>& cases, std::vector<Arm> arms, 
       }
       job.arms.push_back(std::move(*built));
     }
-    add_copy_arms(job);
+    add_copy_arm(job, settings, stop);
   }
   const Purpose purpose = settings.confirm ? Purpose::kConfirm : Purpose::kTime;
   for (const Case& of : cases) {
     job.time_seeds.push_back(seed_for(settings.secret, purpose, settings.variant, of.id.value, 1'000));
   }
+  job.max_quads = std::max(job.min_quads, settings.max_quads);
   job.deadline = deadline_for(job, factory_.facts.kind == "emulator");
   return job;
 }
 
-void JobBuilder::add_copy_arms(Job& job) const {
+void JobBuilder::add_copy_arm(Job& job, const EvaluationSettings& settings, const std::stop_token& stop) {
   if (factory_.facts.kind == "emulator") {
-    return;  // a copy has no instructions to count
+    return;  // a copy has no instructions to count; score.cc says what the row is then
   }
-  for (const std::string_view id : kCopyWays) {
-    std::vector<Launch> ways;
-    for (const Case& of : job.cases) {
-      const std::vector<Launch> all = ways_to_copy(*factory_.spec, of, factory_.facts);
-      if (const auto way = std::ranges::find(all, id, &Launch::id); way != all.end()) {
-        ways.push_back(*way);
-      }
-    }
-    if (ways.size() == job.cases.size()) {  // a device may lack one (bulk copies before sm_90)
-      job.arms.push_back(copy_arm("copy:" + std::string(id), *factory_.spec, job.cases, ways, job.harness));
-    }
-  }
+  const std::vector<Launch> ways = copy_ways_.fastest(factory_, job.cases, job.harness, settings, stop);
+  job.arms.push_back(copy_arm("copy", *factory_.spec, job.cases, ways, job.harness));
 }
 
 std::int64_t slice_extent(const Case& one, std::int64_t whole) {

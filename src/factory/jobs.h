@@ -13,6 +13,10 @@
 #include <kfactory/factory.h>
 #include <kfactory/job.h>
 
+#include "baseline_check.h"
+#include "copy_ways.h"
+#include "costs.h"
+
 namespace kf {
 
 // Turns candidates and cases into jobs: compiles, audits, resolves, and puts the float64 reference, the baselines and
@@ -21,17 +25,19 @@ namespace kf {
 // this program is wrong, not the candidate); a stop throws Interrupted.
 class JobBuilder {
  public:
+  // compile_jobs < 1: as many as this machine has processors.
   JobBuilder(const Factory& factory, std::int32_t compile_jobs);
 
   // Distinct builds are compiled in parallel, bounded over all callers by `compile_jobs`.
+  // `costs` is told of "compile", "binary audit" and "plan".
   std::expected<Arm, Verdict> arm(std::string name, const Candidate& candidate, std::span<const Case> cases,
-                                  const Assignment& chosen, std::stop_token stop);
+                                  const Assignment& chosen, std::stop_token stop, CostLog* costs = nullptr);
 
   Job check_job(const std::vector<Case>& cases, Arm candidate, std::vector<CheckPoint> checks, std::stop_token stop);
   Job admission_job(const std::vector<Case>& cases, Arm naive, std::vector<CheckPoint> checks, std::stop_token stop);
   // Throws Fatal where it cannot be built.
   void build_reference(const Case& of, std::stop_token stop);
-  // Arms in the order given, then the spec's CUDA baselines and the copy rows when `with_baselines`.
+  // Arms in the order given, then the spec's CUDA baselines and the copy row when `with_baselines`.
   Job time_job(const std::vector<Case>& cases, std::vector<Arm> arms, bool with_baselines,
                const EvaluationSettings& settings, std::stop_token stop);
 
@@ -42,6 +48,9 @@ class JobBuilder {
   };
   const std::vector<Baseline>& baselines() const { return baselines_; }
   const Build& harness(std::stop_token stop);
+  // What does not depend on a candidate is found out once a run, when it is first needed.
+  BaselineCheck& baseline_check() { return baseline_check_; }
+  CopyWays& copy_ways() { return copy_ways_; }
 
  private:
   Job common(Job::Kind kind, const std::vector<Case>& cases, std::stop_token stop);
@@ -49,7 +58,7 @@ class JobBuilder {
     std::vector<Build> builds;
     ReferencePlan plan;
   };
-  void add_copy_arms(Job& job) const;
+  void add_copy_arm(Job& job, const EvaluationSettings& settings, const std::stop_token& stop);
   Reference reference_for(const Case& of, const std::stop_token& stop);
   std::expected<Build, BuildFailure> compile(const BuildRequest& request, const std::stop_token& stop);
   std::pair<ResolvedPlan, Build> resolve_reference(const Case& slice, const std::stop_token& stop);
@@ -59,6 +68,8 @@ class JobBuilder {
   std::counting_semaphore<> compile_slots_;
   Candidate reference_;
   std::vector<Baseline> baselines_;
+  BaselineCheck baseline_check_;
+  CopyWays copy_ways_;
   std::mutex mutex_;                                                    // guards what follows
   std::map<std::string, std::shared_ptr<const Reference>> references_;  // by case id
   std::shared_ptr<const Build> harness_;

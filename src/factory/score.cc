@@ -11,6 +11,16 @@ namespace {
 // A share of the floor that calibration and the L2's last lines may explain.
 constexpr double kPhysicsSlack = 0.9;
 
+// The fastest dense arithmetic that a case's types allow, over plain fp32: tensor cores of sm_90 by its datasheet
+// (66.9 TFLOP/s fp32; 494 TF32, 989 16-bit, 1979 8-bit).
+double fastest_rate(const Case& of) {
+  std::int64_t narrowest = 8;
+  for (const Tensor& tensor : of.tensors) {
+    narrowest = std::min<std::int64_t>(narrowest, size_in_bytes(tensor.dtype));
+  }
+  return narrowest <= 1 ? 29.6 : narrowest <= 2 ? 14.8 : 7.4;
+}
+
 int index_of(const CaseTiming& timing, std::string_view arm) {
   const auto found = std::ranges::find(timing.arms, arm);
   return found == timing.arms.end() ? -1 : static_cast<int>(found - timing.arms.begin());
@@ -59,8 +69,28 @@ void refuse_faster_than_physics(CaseScore& score, ClockMethod method, CacheState
   if (judged && score.floor_nanoseconds > 0 && score.candidate.samples > 0 &&
       score.candidate.median < kPhysicsSlack * score.floor_nanoseconds) {
     score.against_baseline = score.against_champion = Comparison::kRefused;
-    score.notes.push_back("SUSPECT: faster than its bytes can move on this device; not counted until explained");
+    score.notes.push_back(
+        "SUSPECT: faster than its bytes can move, or its flops be done, on this device; not counted until explained");
   }
+}
+
+void add_kernel_records(CaseScore& score, const CaseTiming& records) {
+  score.candidate_records = time_of(records, index_of(records, "candidate"));
+  score.baseline_records = time_of(records, index_of(records, "baseline:" + score.baseline_name));
+  score.copy_records = time_of(records, fastest(records, "copy"));
+}
+
+// The emulator counts what instructions do, and a copy row has none of ours: its estimate is the bytes of one read and
+// one write at the target's bandwidth.
+void estimate_copy(const Spec& spec, const Case& of, const DeviceFacts& facts, CaseScore& score) {
+  const OrError<Work> work = work_of(spec, of);
+  if (!work || facts.dram_bytes_per_second <= 0) {
+    return;
+  }
+  const double nanoseconds =
+      1e9 * static_cast<double>(work->read_bytes + work->write_bytes) / facts.dram_bytes_per_second;
+  score.copy = {nanoseconds, nanoseconds, nanoseconds, 1};
+  score.notes.emplace_back("the copy row is an estimate: the operation's bytes at the target's bandwidth, no launch");
 }
 
 CaseScore score_case(const Spec& spec, const DeviceFacts& facts, const CaseTiming& timing, double margin) {
@@ -88,6 +118,9 @@ CaseScore score_case(const Spec& spec, const DeviceFacts& facts, const CaseTimin
   }
   if (const Case* of = case_of(spec, timing.case_id)) {
     score.floor_nanoseconds = physics_floor(spec, *of, facts);
+    if (timing.method == ClockMethod::kEstimate && copy < 0) {
+      estimate_copy(spec, *of, facts, score);
+    }
   }
   refuse_faster_than_physics(score, timing.method, timing.state);
   return score;
@@ -120,11 +153,16 @@ void apply_veto(const Spec& spec, Score& score) {
 
 double physics_floor(const Spec& spec, const Case& of, const DeviceFacts& facts) {
   const OrError<Work> work = work_of(spec, of);
-  if (!work || facts.dram_bytes_per_second <= 0) {
+  if (!work) {
     return 0;
   }
   const auto bytes = work->read_bytes + std::max<std::int64_t>(0, work->write_bytes - facts.l2_bytes);
-  return static_cast<double>(bytes) / facts.dram_bytes_per_second * 1e9;
+  const double moving =
+      facts.dram_bytes_per_second > 0 ? static_cast<double>(bytes) / facts.dram_bytes_per_second : 0.0;
+  const double computing = facts.fp32_flops_per_second > 0
+                               ? static_cast<double>(work->flops) / (facts.fp32_flops_per_second * fastest_rate(of))
+                               : 0.0;
+  return 1e9 * std::max(moving, computing);
 }
 
 Comparison combine(std::span<const Interval> ratios, std::span<const Comparison> each, double margin) {
@@ -155,6 +193,9 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
   std::vector<Interval> to_baseline, to_champion;
   std::vector<Comparison> baseline, champion;
   for (const CaseTiming& timing : measurement.cases) {
+    if (timing.method == ClockMethod::kCupti) {
+      continue;  // beside the figures that decide, below
+    }
     score.method = timing.method;
     score.state = timing.state;
     const CaseScore& of = score.cases.emplace_back(score_case(spec, facts, timing, margin));
@@ -165,6 +206,12 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
     if (of.champion.samples > 0) {
       to_champion.push_back(of.to_champion);
       champion.push_back(of.against_champion);
+    }
+  }
+  for (const CaseTiming& timing : measurement.cases) {
+    const auto of = std::ranges::find(score.cases, timing.case_id, &CaseScore::case_id);
+    if (timing.method == ClockMethod::kCupti && of != score.cases.end()) {
+      add_kernel_records(*of, timing);
     }
   }
   score.speedup = speedup_over(to_baseline);

@@ -16,7 +16,7 @@ namespace kf {
 Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& measurement, double margin);
 
 // Nanoseconds under which the bytes that must move cannot be moved: reads, and writes beyond what the L2 can keep, at
-// the device's bandwidth. 0: unknown. (No floor from flops yet: the rate of tensor cores is not calibrated.)
+// the device's bandwidth; or its flops cannot be done at the fastest rate that its types allow. 0: unknown.
 double physics_floor(const Spec& spec, const Case& of, const DeviceFacts& facts);
 
 // The comparison of several cases taken together, from their ratio intervals: the geometric means of the bounds are

@@ -99,8 +99,7 @@ struct Refused {
 };
 std::expected<std::vector<double>, Refused> time_arms(const Factory& factory, JobBuilder& jobs,
                                                       const std::vector<Case>& timed, const std::vector<Arm>& arms,
-                                                      const EvaluationSettings& settings,
-                                                      const std::stop_token& stop) {
+                                                      const EvaluationSettings& settings, const std::stop_token& stop) {
   Job job = jobs.time_job(timed, arms, false, settings, stop);
   job.min_quads = job.max_quads = kSweepQuads;
   const std::expected<TimeReport, Verdict> report = run_time_job(factory, job, stop);

@@ -25,7 +25,9 @@ void fields(V& visit, T& x) {
 template <class V, Is<CaseScore> T>
 void fields(V& visit, T& x) {
   visit("case_id", x.case_id), visit("candidate", x.candidate), visit("baseline", x.baseline);
-  visit("champion", x.champion), visit("copy", x.copy), visit("baseline_name", x.baseline_name);
+  visit("champion", x.champion), visit("copy", x.copy), visit("candidate_records", x.candidate_records);
+  visit("baseline_records", x.baseline_records), visit("copy_records", x.copy_records);
+  visit("baseline_name", x.baseline_name);
   visit("to_baseline", x.to_baseline), visit("to_champion", x.to_champion);
   visit("against_baseline", x.against_baseline), visit("against_champion", x.against_champion);
   visit("floor_nanoseconds", x.floor_nanoseconds), visit("notes", x.notes);
@@ -60,7 +62,7 @@ void fields(V& visit, T& x) {
   visit("direction", x.direction), visit("state", x.state), visit("hypothesis", x.hypothesis);
   visit("plan", x.plan_json), visit("source_hash", x.source_hash), visit("kernels", x.kernels);
   visit("tune", x.tune), visit("variants", x.variants), visit("verdict", x.verdict), visit("score", x.score);
-  visit("usage", x.usage), visit("duration_ms", x.duration);
+  visit("usage", x.usage), visit("duration_ms", x.duration), visit("costs", x.costs);
 }
 
 std::string score_json(const Score& score) {

@@ -210,9 +210,13 @@ template <class V, Is<Fault> T>
 void fields(V& visit, T& x) {
   visit("kind", x.kind), visit("reason", x.reason), visit("what", x.what);
 }
+template <class V, Is<Cost> T>
+void fields(V& visit, T& x) {
+  visit("step", x.step), visit("milliseconds", x.milliseconds), visit("count", x.count);
+}
 template <class V, Is<CheckReport> T>
 void fields(V& visit, T& x) {
-  visit("verdict", x.verdict), visit("all", x.all);
+  visit("verdict", x.verdict), visit("all", x.all), visit("costs", x.costs);
 }
 template <class V, Is<AdmissionRow> T>
 void fields(V& visit, T& x) {
@@ -228,7 +232,7 @@ void fields(V& visit, T& x) {
 }
 template <class V, Is<TimeReport> T>
 void fields(V& visit, T& x) {
-  visit("verdict", x.verdict), visit("arm", x.arm), visit("measurement", x.measurement);
+  visit("verdict", x.verdict), visit("arm", x.arm), visit("measurement", x.measurement), visit("costs", x.costs);
 }
 
 }  // namespace kf

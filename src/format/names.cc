@@ -34,8 +34,8 @@ constexpr std::array<Words, 12> kModelErrors{"unreachable", "timeout", "authenti
 constexpr std::array<Words, 10> kStages{"opened", "replied", "candidate", "built", "verdict",
                                         "measured", "scored", "closed", "lesson", "run"};
 constexpr std::array<Words, 5> kBuildFailures{"errors", "timeout", "memory", "crash", "policy"};
-constexpr std::array<Words, 7> kDeviceFaults{"illegal_access", "timeout", "out_of_memory", "launch_refused",
-                                             "unsupported", "checker", "lost"};
+constexpr std::array<Words, 8> kDeviceFaults{"illegal_access", "timeout", "out_of_memory", "launch_refused",
+                                             "unsupported", "checker", "lost", "launch_truth"};
 constexpr std::array<Words, 5> kMethods{"events", "graph", "cupti", "estimate", "host"};
 constexpr std::array<Words, 5> kComparisons{"win", "loss", "tie", "inconclusive", "refused"};
 constexpr std::array<Words, 5> kStates{"open", "no_reply", "rejected", "built", "measured"};

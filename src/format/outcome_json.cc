@@ -63,6 +63,9 @@ std::string measurement_json(const Measurement& measurement) {
 OrError<Measurement> measurement_from_json(std::string_view json) {
   return decode_value<Measurement>(json, {});
 }
+std::string costs_json(const std::vector<Cost>& costs) {
+  return encode_value(costs).json;
+}
 std::string admission_json(const AdmissionReport& report) {
   return encode_value(report).json;
 }

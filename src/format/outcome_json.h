@@ -19,6 +19,7 @@ std::string verdict_json(const Verdict& verdict);
 OrError<Verdict> verdict_from_json(std::string_view json);
 std::string measurement_json(const Measurement& measurement);
 OrError<Measurement> measurement_from_json(std::string_view json);
+std::string costs_json(const std::vector<Cost>& costs);
 std::string admission_json(const AdmissionReport& report);
 
 }  // namespace kf

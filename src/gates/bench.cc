@@ -112,8 +112,12 @@ void CaseBuffers::renew(const Contents& contents, std::uint64_t poison_seed) {
   Device& device = bench_->device();
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Tensor& tensor = of_->tensors[i];
-    bench_->must(device.poison(tensors_[i], tensor_poison(i)), "poisoning " + tensor.name);
-    if (tensor.role != TensorRole::kOutput && tensor.elements() > 0) {
+    const bool filled = tensor.role != TensorRole::kOutput && tensor.elements() > 0;
+    const bool gaps = tensor.elements() * size_in_bytes(tensor.dtype) != tensor.span_bytes();
+    bench_->must(filled && !gaps ? device.poison_red_zones(tensors_[i], tensor_poison(i))
+                                 : device.poison(tensors_[i], tensor_poison(i)),
+                 "poisoning " + tensor.name);
+    if (filled) {
       bench_->must(device.fill(tensors_[i], tensor, contents.of(tensor, i)), "filling " + tensor.name);
     }
   }

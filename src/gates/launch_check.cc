@@ -20,6 +20,7 @@ LaunchResult LaunchChecker::check(const LaunchCheck& launch) {
   buffers.renew(launch.contents, launch.poison_seed);
   const std::vector<ContentDigest> inputs = input_digests(buffers);
   bench_.must(bench_.device().scrub_shared(derive_seed(launch.poison_seed, 5000)), "scrubbing shared memory");
+  bench_.must(bench_.device().settle(), "preparing a launch");  // from here on a fault is the candidate's
 
   LaunchResult result;
   result.refusal = run(launch, buffers);

@@ -37,6 +37,9 @@ Verdict verdict_of(Gate gate, const DeviceFault& fault) {
     case DeviceFault::Kind::kChecker:
       what = "the checker found a fault";
       break;
+    case DeviceFault::Kind::kLaunchTruth:
+      what = "the device did not run what the plan says";
+      break;
     case DeviceFault::Kind::kLost:
       what = "the device was lost during the launch";
       break;

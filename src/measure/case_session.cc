@@ -69,6 +69,9 @@ void CaseSession::add_runners() {
   }
   for (Runner& runner : runners_) {
     timing_.arms.push_back(runner.name);
+    if (runner.name == "copy" && !runner.plan->launches.empty()) {
+      note("the copy row is " + runner.plan->launches.front().id);
+    }
     for (int i = 0; i < 2; ++i) {
       runner.workspaces.emplace_back(bench_, no_tensors_, runner.plan->workspaces, 0);
     }
@@ -154,6 +157,7 @@ CaseResult CaseSession::run() {
 // Each arm alone once, untimed: a baseline that faults here is to blame itself, modules are loaded before any gate
 // closes, and no timed launch is the first of its module.
 std::optional<Verdict> CaseSession::first_launches() {
+  std::vector<CaseBuffers*> sets(groups_.size(), nullptr);
   for (std::size_t arm = runners_.size(); arm-- > 0;) {
     Runner& runner = runners_[arm];
     if (runner.dropped) {
@@ -161,7 +165,8 @@ std::optional<Verdict> CaseSession::first_launches() {
     }
     Planned launch;
     launch.arm = static_cast<std::int32_t>(arm);
-    prepare(launch);
+    prepare_first(launch, sets[runner.group]);
+    bench_.must(parts_.busy.during([&] { return device_.settle(); }), "preparing a launch");
     parts_.candidate(!runner.trusted);
     OrFault<void> done;
     if (const OrFault<ModuleHandle> module = module_of(runner)) {
@@ -176,7 +181,7 @@ std::optional<Verdict> CaseSession::first_launches() {
       continue;
     }
     if (arm == 0 || (!bench_.alive() && !runner.trusted)) {
-      refused_arm_ = launch.arm < static_cast<std::int32_t>(parts_.job.arms.size()) ? launch.arm : 0;
+      refused_arm_ = original_of(launch.arm);
       Verdict verdict = verdict_of(Gate::kTimedRun, done.error());
       verdict.message = arm == 0 ? verdict.message : runner.name + ": " + verdict.message;
       return refused(std::move(verdict));
@@ -238,6 +243,25 @@ void CaseSession::prepare(Planned& launch) {
   });
 }
 
+// Filling gigabytes costs more than the launches themselves. What a trusted arm leaves, its inputs unchanged, serves
+// the next arm once its outputs are scrubbed; nobody else's inputs are taken on trust.
+void CaseSession::prepare_first(Planned& launch, CaseBuffers*& left) {
+  Runner& runner = runners_[static_cast<std::size_t>(launch.arm)];
+  const bool any_inout =
+      std::ranges::any_of(runner.of->tensors, [](const Tensor& t) { return t.role == TensorRole::kInout; });
+  if (left == nullptr || any_inout) {
+    prepare(launch);
+  } else {
+    launch.set = left;
+    const std::uint64_t seed = derive_seed(seed_, 1'000'001 + 2 * ++uses_);
+    parts_.busy.during([&] {
+      left->scrub_outputs(seed);
+      runner.workspaces[0].renew({}, derive_seed(seed, 1));
+    });
+  }
+  left = runner.trusted ? launch.set : nullptr;
+}
+
 std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool record) {
   TimedBatch timed;
   timed.state = parts_.job.state;
@@ -254,11 +278,12 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool re
                            runner.workspaces[static_cast<std::size_t>(launch.occurrence)].workspaces()});
   }
   bench_.must(device_.scrub_shared(derive_seed(seed_, 5'000'000 + uses_)), "scrubbing shared memory");
+  bench_.must(parts_.busy.during([&] { return device_.settle(); }), "preparing a batch");
   parts_.candidate(true);
   const auto samples = bench_.tried(parts_.busy.during([&] { return device_.time(timed); }));
   parts_.candidate(false);
   if (!samples) {
-    return refused(verdict_of(Gate::kTimedRun, samples.error()));  // every other arm ran alone before
+    return fault_of(planned, samples.error());
   }
   if (samples->size() != planned.size()) {
     throw RigFailure{{Fault::Kind::kRig, "garbage",
@@ -272,9 +297,10 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool re
   }
   for (const Planned& launch : planned) {
     if (verifies && input_digests(*launch.set) != launch.inputs) {
+      refused_arm_ = suspect_of(planned);
       return refused(refuse(Gate::kTimedRun, "input_changed",
                             "inputs of a timed launch of " + runners_[static_cast<std::size_t>(launch.arm)].name +
-                                " changed during a batch that the candidate was part of: inputs are read-only"));
+                                " changed during a batch of timed launches: inputs are read-only"));
     }
   }
   for (const Planned& launch : planned) {
@@ -285,6 +311,46 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool re
     }
   }
   return std::nullopt;
+}
+
+std::int32_t CaseSession::original_of(std::int32_t arm) const {
+  if (arm < static_cast<std::int32_t>(parts_.job.arms.size())) {
+    return arm;
+  }
+  const std::string& name = runners_[static_cast<std::size_t>(arm)].name;
+  const auto original = std::ranges::find(timing_.arms, name.substr(0, name.size() - kAgain.size()));
+  return static_cast<std::int32_t>(original - timing_.arms.begin());
+}
+
+// Every arm ran alone before, but not behind a gate with others: the fault is of an untrusted one. With several of them
+// nobody can tell; -1.
+std::int32_t CaseSession::suspect_of(const std::vector<Planned>& planned) const {
+  std::int32_t suspect = -1;
+  for (const Planned& launch : planned) {
+    if (runners_[static_cast<std::size_t>(launch.arm)].trusted) {
+      continue;
+    }
+    const std::int32_t arm = original_of(launch.arm);
+    if (suspect >= 0 && suspect != arm) {
+      return -1;
+    }
+    suspect = arm;
+  }
+  return suspect;
+}
+
+Verdict CaseSession::fault_of(const std::vector<Planned>& planned, const DeviceFault& fault) {
+  const bool records = parts_.job.method == ClockMethod::kCupti;
+  if (records && fault.kind == DeviceFault::Kind::kUnsupported) {
+    throw RigFailure{{Fault::Kind::kRig, "unsupported", fault.detail}};  // no CUPTI here: nobody's fault
+  }
+  const bool slot_known = fault.slot >= 0 && static_cast<std::size_t>(fault.slot) < planned.size();
+  refused_arm_ = slot_known ? original_of(planned[static_cast<std::size_t>(fault.slot)].arm) : suspect_of(planned);
+  Verdict verdict = verdict_of(Gate::kTimedRun, fault);
+  if (refused_arm_ > 0) {
+    verdict.message = timing_.arms[static_cast<std::size_t>(refused_arm_)] + ": " + verdict.message;
+  }
+  return refused(std::move(verdict));
 }
 
 std::optional<Verdict> CaseSession::verify(const Planned& launch) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "format/job_json.h"
+#include "os/steady_clock.h"
 #include "rig/message.h"
 
 namespace kf {
@@ -44,7 +45,12 @@ std::optional<Message> receive_job() {
   }
 }
 
-Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& device) {
+Cost wall_time(std::string step, std::chrono::steady_clock::time_point since) {
+  return {std::move(step), std::chrono::duration<double, std::milli>(SteadyClock().now() - since).count(), 1};
+}
+
+Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& device, const Cost& opening) {
+  const auto start = SteadyClock().now();
   if (!device) {
     return device_fault(device.error());
   }
@@ -52,23 +58,32 @@ Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& dev
   if (!job) {
     return Fault{Fault::Kind::kRig, "garbage", "the job could not be read: " + to_string(job.error())};
   }
-  return perform_job(*job, **device,
-                     [&](bool candidate) { send(progress_message(message.job, candidate ? "candidate" : "rig")); });
+  const std::vector<Cost> before{opening, wall_time("read the job", start)};
+  Outcome outcome = perform_job(
+      *job, **device, [&](bool candidate) { send(progress_message(message.job, candidate ? "candidate" : "rig")); });
+  add_costs(outcome, before);
+  return outcome;
 }
 
 int child_main(bool open_ahead, const DeviceOpener& open_device) {
   OrFault<std::unique_ptr<Device>> device = nullptr;
-  if (open_ahead) {
+  Cost opening;
+  const auto open = [&](std::string step) {
+    const auto start = SteadyClock().now();
     device = open_device();
+    opening = wall_time(std::move(step), start);
+  };
+  if (open_ahead) {
+    open("open the device (before the job came)");
   }
   const std::optional<Message> message = receive_job();
   if (!message) {
     return 0;
   }
   if (!open_ahead) {
-    device = open_device();
+    open("open the device");
   }
-  send(outcome_message(message->job, outcome_of(*message, device)));
+  send(outcome_message(message->job, outcome_of(*message, device, opening)));
   // The driver tears the context down with the process; destructors could hang on what the candidate left behind.
   ::_exit(0);
 }

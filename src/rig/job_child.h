@@ -17,6 +17,9 @@ struct JobChild {
 // Forked, not executed: the supervisor has one thread and has never touched a driver.
 OrError<JobChild> start_job_child(const WorkerOptions& options, const DeviceOpener& open_device);
 
+// Appends to the report of a check or of a timing; nothing where the outcome is another one.
+void add_costs(Outcome& outcome, const std::vector<Cost>& costs);
+
 // What the child does with its job; separate from the process around it. Never throws.
 Outcome perform_job(const Job& job, Device& device, const std::function<void(bool candidate)>& candidate);
 

@@ -14,6 +14,10 @@ namespace {
 using nlohmann::json;
 constexpr std::array<std::string_view, 5> kKinds{"hello", "job", "progress", "outcome", "cancel"};
 
+bool measures_time(const Job& job) {
+  return job.kind == Job::Kind::kTime || job.kind == Job::Kind::kProfile || job.kind == Job::Kind::kDescribe;
+}
+
 std::unexpected<Error> refuse(std::string where, std::string what) {
   return std::unexpected(Error{std::move(where), std::move(what), ""});
 }
@@ -26,6 +30,7 @@ Frame to_frame(const Message& message) {
   text += ",\"job\":" + std::to_string(message.job);
   if (message.kind == MessageKind::kJob) {
     text += ",\"deadline_ms\":" + std::to_string(message.deadline.count());
+    text += message.measures ? "" : ",\"measures\":false";
   }
   if (!message.phase.empty()) {
     text += ",\"phase\":" + json(message.phase).dump(-1, ' ', false, json::error_handler_t::replace);
@@ -71,6 +76,7 @@ OrError<Message> read_message(Frame frame) {
   }
   message.job = job.get<std::uint64_t>();
   message.deadline = std::chrono::milliseconds(deadline.get<std::int64_t>());
+  message.measures = parsed.value("measures", json(true)) != json(false);
   if (const json phase = parsed.value("phase", json("")); phase.is_string()) {
     message.phase = phase.get<std::string>();
   }
@@ -112,7 +118,7 @@ OrError<Hello> read_hello(const Message& message) {
 
 Message job_message(std::uint64_t number, const Job& job) {
   Encoded encoded = encode_job(job);
-  Message message{MessageKind::kJob, number, job.deadline, "", "", {}};
+  Message message{MessageKind::kJob, number, job.deadline, measures_time(job), "", "", {}};
   message.body = std::move(encoded.json);
   message.blob = std::move(encoded.blob);
   return message;
@@ -120,14 +126,14 @@ Message job_message(std::uint64_t number, const Job& job) {
 
 Message outcome_message(std::uint64_t number, const Outcome& outcome) {
   Encoded encoded = encode_outcome(outcome);
-  Message message{MessageKind::kOutcome, number, {}, "", "", {}};
+  Message message{MessageKind::kOutcome, number, {}, true, "", "", {}};
   message.body = std::move(encoded.json);
   message.blob = std::move(encoded.blob);
   return message;
 }
 
 Message progress_message(std::uint64_t number, std::string phase) {
-  Message message{MessageKind::kProgress, number, {}, "", "", {}};
+  Message message{MessageKind::kProgress, number, {}, true, "", "", {}};
   message.phase = std::move(phase);
   return message;
 }

@@ -20,6 +20,7 @@ struct Message {
   MessageKind kind = MessageKind::kHello;
   std::uint64_t job = 0;                  // number that the factory gave; 0 in kHello
   std::chrono::milliseconds deadline{0};  // kJob
+  bool measures = true;                   // kJob: nothing else may happen on the device meanwhile
   std::string phase;                      // kProgress: "candidate" while its kernels may run, else "rig"
   std::string body;                       // JSON: kHello, kJob, kOutcome
   Bytes blob;

@@ -5,6 +5,7 @@
 #include "measure/session.h"
 #include "os/steady_clock.h"
 #include "rig/job_child.h"
+#include "rig/metered_device.h"
 
 namespace kf {
 namespace {
@@ -17,16 +18,20 @@ Outcome outcome_of(std::expected<Report, Fault> report) {
   return *std::move(report);
 }
 
-Outcome perform(const Job& job, Device& device, const std::function<void(bool candidate)>& candidate) {
+Outcome perform(const Job& job, MeteredDevice& device, const std::function<void(bool candidate)>& candidate) {
   if (job.kind == Job::Kind::kDescribe) {
-    return device.facts();
+    return device.calibrate();
   }
   if (auto ready = device.use_harness(job.harness); !ready) {
     return Fault{Fault::Kind::kRig, std::string(to_string(ready.error().kind)),
                  "the harness kernels could not be loaded: " + ready.error().detail};
   }
   device.set_launch_deadline(job.launch_deadline);
-  const PhaseObserver phase = [&](Phase now) { candidate(now == Phase::kCandidate); };
+  const std::function<void(bool)> candidate_of = [&](bool is_candidate) {
+    device.candidate_launches(is_candidate);
+    candidate(is_candidate);
+  };
+  const PhaseObserver phase = [&](Phase now) { candidate_of(now == Phase::kCandidate); };
   switch (job.kind) {
     case Job::Kind::kAdmit:
       return outcome_of(run_admission(device, job, phase));
@@ -34,7 +39,7 @@ Outcome perform(const Job& job, Device& device, const std::function<void(bool ca
     case Job::Kind::kConfirm:
       return outcome_of(run_check(device, job, phase));
     case Job::Kind::kTime:
-      return outcome_of(run_time(device, job, SteadyClock(), candidate));
+      return outcome_of(run_time(device, job, SteadyClock(), candidate_of));
     default:
       return Fault{Fault::Kind::kRig, "unsupported", "this worker has no counters yet: profile jobs are not possible"};
   }
@@ -42,9 +47,22 @@ Outcome perform(const Job& job, Device& device, const std::function<void(bool ca
 
 }  // namespace
 
+void add_costs(Outcome& outcome, const std::vector<Cost>& costs) {
+  if (auto* check = std::get_if<CheckReport>(&outcome)) {
+    check->costs.insert(check->costs.end(), costs.begin(), costs.end());
+  }
+  if (auto* time = std::get_if<TimeReport>(&outcome)) {
+    time->costs.insert(time->costs.end(), costs.begin(), costs.end());
+  }
+}
+
 Outcome perform_job(const Job& job, Device& device, const std::function<void(bool candidate)>& candidate) {
+  const SteadyClock clock;
+  MeteredDevice metered(device, clock);
   try {
-    return perform(job, device, candidate);
+    Outcome outcome = perform(job, metered, candidate);
+    add_costs(outcome, metered.costs());
+    return outcome;
   } catch (const std::exception& error) {
     return Fault{Fault::Kind::kRig, "internal", std::string("the worker failed: ") + error.what()};
   }

@@ -124,16 +124,19 @@ void Supervisor::begin_next() {
     return;
   }
   const Time now = steady_clock::now();
-  active_ = Active{message.job, *std::move(child), Blame(now), now + message.deadline, message.deadline, {}, 0, {}};
+  active_ = Active{
+      message.job, *std::move(child), Blame(now), now + message.deadline, message.measures, message.deadline, {}, 0,
+      {}};
   if (auto frame = encode_frame(to_frame(message))) {
     active_->unsent = *std::move(frame);
   }
   send_job();
 }
 
-// Only between jobs: a context that is being made would disturb a measurement.
+// Not during a measurement, which a context that is being made would disturb. Beside a check it costs nothing but a
+// little of the check's time, and the next job finds its device open.
 void Supervisor::keep_warm() {
-  if (!active_ && !warm_ && !warm_failed_) {
+  if (!(active_ && active_->measures) && !warm_ && !warm_failed_) {
     warm_ = new_child();
     warm_failed_ = !warm_;
   }

@@ -31,6 +31,7 @@ class Supervisor {
     Child child;
     Blame blame;
     Time deadline;
+    bool measures = true;
     std::chrono::milliseconds allowed{0};
     Bytes unsent;  // of the job's frame
     std::size_t sent = 0;

@@ -30,16 +30,16 @@ TEST(SlotSpans, ReachFromTheFirstStartToTheLastEndOfASlot) {
 TEST(SlotSpans, RefuseAMissingOrAnAdditionalOperation) {
   auto records = seen();
   records.pop_back();
-  EXPECT_THAT(slot_spans(kQueued, records, 2).error().what, HasSubstr("saw 5 operations, 6 were queued"));
+  EXPECT_THAT(slot_spans(kQueued, records, 2).error().detail, HasSubstr("saw 5 operations, 6 were queued"));
 }
 
 TEST(SlotSpans, RefuseAnotherKernelAndAnotherGrid) {
   auto records = seen();
   records[2].name = "columns";
-  EXPECT_THAT(slot_spans(kQueued, records, 2).error().what, HasSubstr("\"columns\", queued was \"rows\""));
+  EXPECT_THAT(slot_spans(kQueued, records, 2).error().detail, HasSubstr("\"columns\", queued was \"rows\""));
   records = seen();
   records[2].grid = {7, 2, 1};
-  EXPECT_THAT(slot_spans(kQueued, records, 2).error().what, HasSubstr("another grid"));
+  EXPECT_THAT(slot_spans(kQueued, records, 2).error().detail, HasSubstr("another grid"));
   records = seen();
   records[1].kind = Kind::kMemcpy;
   EXPECT_FALSE(slot_spans(kQueued, records, 2));
@@ -48,7 +48,7 @@ TEST(SlotSpans, RefuseAnotherKernelAndAnotherGrid) {
 TEST(SlotSpans, RefuseRecordsWithoutTimes) {
   auto records = seen();
   records[3].start = records[3].end = 0;
-  EXPECT_THAT(slot_spans(kQueued, records, 2).error().what, HasSubstr("no times"));
+  EXPECT_THAT(slot_spans(kQueued, records, 2).error().detail, HasSubstr("no times"));
 }
 
 TEST(TimedGroups, AreSingleSlotsUnlessTheStateIsSteady) {

@@ -178,6 +178,13 @@ CheckReport check(const Job& job) {
     report.verdict.message = "every row is wrong";
     report.verdict.case_id = job.cases.front().id.value;
   }
+  report.costs = {{"compare", 2.5, 3}};
+  if (job.keep_going) {
+    report.all.assign(job.checks.size(), report.verdict);
+    for (std::size_t i = 0; i < job.checks.size(); ++i) {
+      report.all[i].case_id = job.cases[static_cast<std::size_t>(job.checks[i].case_index)].id.value;
+    }
+  }
   return report;
 }
 
@@ -185,10 +192,16 @@ TimeReport time(const Job& job) {
   TimeReport report;
   report.verdict.gate = Gate::kTimedRun;
   report.verdict.checks = static_cast<std::int64_t>(job.cases.size());
-  if (has(job.arms.front(), "WRONG_TIMED")) {
-    report.verdict.passed = false;
-    report.verdict.reason = "mismatch";
-    return report;
+  for (std::size_t arm = 0; arm < job.arms.size(); ++arm) {
+    const bool wrong = has(job.arms[arm], "WRONG_TIMED");
+    const bool fault = has(job.arms[arm], "FAULTS_IN_BATCH");
+    const bool other = has(job.arms[arm], "RUNS_OTHER_GRIDS") && job.method == ClockMethod::kCupti;
+    if (wrong || fault || other) {
+      report.verdict.passed = false;
+      report.verdict.reason = wrong ? "mismatch" : fault ? "illegal_access" : "launch_truth";
+      report.arm = fault && job.arms.size() > 1 ? -1 : static_cast<std::int32_t>(arm);
+      return report;
+    }
   }
   for (std::size_t i = 0; i < job.cases.size(); ++i) {
     CaseTiming timing;
@@ -225,6 +238,9 @@ Outcome FakeRig::run(const Job& job, std::stop_token) {
   if (has(job.arms.front(), "HANGS")) {
     return Fault{Fault::Kind::kCandidate, "timeout", "a launch did not end"};
   }
+  if (job.kind == Job::Kind::kTime && job.method == ClockMethod::kCupti && has(job.arms.front(), "NO_CUPTI")) {
+    return Fault{Fault::Kind::kRig, "unsupported", "no libcupti.so.13 here"};
+  }
   if (job.kind == Job::Kind::kTime) {
     return time(job);
   }
@@ -242,7 +258,9 @@ std::vector<Job> FakeRig::jobs() const {
 std::vector<std::string> FakeRig::kinds() const {
   std::vector<std::string> kinds;
   for (const Job& job : jobs()) {
-    const std::string name = job.kind == Job::Kind::kTime      ? "time"
+    const std::string name = job.kind == Job::Kind::kTime      ? (job.method == ClockMethod::kCupti            ? "records"
+                                                                  : job.arms.front().name.starts_with("copy:") ? "copies"
+                                                                                                               : "time")
                              : job.kind == Job::Kind::kConfirm ? "confirm"
                              : job.kind == Job::Kind::kAdmit   ? "admit"
                                                                : "check";

@@ -65,6 +65,7 @@ std::map<std::int64_t, std::vector<std::string>> content_of(const Ledger& ledger
     }
     nlohmann::json json = nlohmann::json::parse(record.json);
     json.erase("duration_ms");
+    json.erase("costs");
     std::string text = std::string(to_string(record.stage)) + " " + std::to_string(record.of.tune) + " " + json.dump();
     for (const Digest& blob : record.blobs) {
       text += " " + to_hex(blob);

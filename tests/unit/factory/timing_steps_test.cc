@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps around a timing: baseline checks, copy row, champion, kernel records, costs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "factory/copy_ways.h"
+#include "factory/costs.h"
+#include "factory/evaluation.h"
+#include "factory/score.h"
+#include "fakes.h"
+
+namespace kf {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+class TimingSteps : public testing::Test {
+ protected:
+  Candidate candidate(const std::string& body, const std::string& tune = "") {
+    return parse_candidate(candidate_source(body, tune), "test").value();
+  }
+  Evaluation evaluate_one(const std::string& body, const std::string& tune = "") {
+    return evaluate_with(factory(), jobs_, candidate(body, tune), settings_, {});
+  }
+  const Factory& factory() { return factory_; }
+  std::int64_t count_of(const std::string& kind) const {
+    const std::vector<std::string> kinds = rig_.kinds();
+    return std::ranges::count_if(kinds, [&](const std::string& k) { return k.starts_with(kind + ":"); });
+  }
+  static bool has_cost(const Evaluation& evaluation, const std::string& step) {
+    return std::ranges::find(evaluation.costs, step, &Cost::step) != evaluation.costs.end();
+  }
+
+  Spec spec_ = small_spec();
+  FakeCompiler compiler_;
+  FakeRig rig_{gpu_facts()};
+  HandClock clock_;
+  Factory factory_ = [&] {
+    Factory made;
+    made.spec = &spec_;
+    made.facts = gpu_facts();
+    made.compiler = &compiler_;
+    made.rig = &rig_;
+    made.clock = &clock_;
+    return made;
+  }();
+  JobBuilder jobs_{factory_, 2};
+  EvaluationSettings settings_;
+};
+
+TEST_F(TimingSteps, PutsKernelRecordsBesideEvents) {
+  const Evaluation evaluation = evaluate_one("NS=500");
+  ASSERT_EQ(evaluation.state, AttemptState::kMeasured);
+  ASSERT_FALSE(evaluation.score->cases.empty());
+  for (const CaseScore& of : evaluation.score->cases) {
+    EXPECT_GT(of.candidate_records.samples, 0);
+    EXPECT_NEAR(of.candidate_records.median, 500, 1);
+    EXPECT_NEAR(of.baseline_records.median, 1000, 1);
+  }
+  EXPECT_EQ(evaluation.score->method, ClockMethod::kEvents);
+  EXPECT_EQ(evaluation.score->cases.size(), 3U);
+}
+
+TEST_F(TimingSteps, RefusesACandidateWhoseOtherGridsRan) {
+  const Evaluation evaluation = evaluate_one("RUNS_OTHER_GRIDS");
+  EXPECT_EQ(evaluation.state, AttemptState::kRejected);
+  EXPECT_EQ(evaluation.verdict.reason, "launch_truth");
+  EXPECT_FALSE(evaluation.score);
+}
+
+TEST_F(TimingSteps, SaysThatThereAreNoKernelRecords) {
+  const Evaluation evaluation = evaluate_one("NO_CUPTI");
+  EXPECT_EQ(evaluation.state, AttemptState::kMeasured);
+  EXPECT_THAT(evaluation.notes, Contains(HasSubstr("no libcupti.so.13 here")));
+  EXPECT_EQ(evaluation.score->cases.front().candidate_records.samples, 0);
+}
+
+TEST_F(TimingSteps, ChecksBaselinesAndSweepsCopiesOnceForAllCandidates) {
+  (void)evaluate_one("NS=500");
+  (void)evaluate_one("NS=400");
+  EXPECT_EQ(count_of("copies"), 1);
+  const auto jobs = rig_.jobs();
+  EXPECT_EQ(std::ranges::count_if(
+                jobs, [](const Job& job) { return job.keep_going && job.arms.front().name == "baseline:naive"; }),
+            1);
+}
+
+TEST_F(TimingSteps, CountsNoBaselineWhereItIsWrong) {
+  for (BaselineSpec& baseline : spec_.baselines) {
+    baseline.source.content = candidate_source("WRONG");
+  }
+  JobBuilder jobs(factory(), 2);
+  const Evaluation evaluation = evaluate_with(factory(), jobs, candidate("NS=500"), settings_, {});
+  ASSERT_TRUE(evaluation.score);
+  EXPECT_EQ(evaluation.score->cases.front().baseline.samples, 0);
+  EXPECT_THAT(evaluation.score->cases.front().notes, Contains(HasSubstr("baseline naive does not count here")));
+}
+
+TEST_F(TimingSteps, SaysThatPythonBaselinesWereNotRun) {
+  BaselineSpec torch;
+  torch.name = "torch";
+  torch.kind = BaselineSpec::Kind::kPython;
+  spec_.baselines.push_back(torch);
+  EXPECT_THAT(evaluate_one("NS=500").notes,
+              Contains(HasSubstr("torch was not run: python baselines are not supported")));
+}
+
+TEST_F(TimingSteps, DoesNotBlameTheCandidateForItsChampion) {
+  settings_.champion = candidate("WRONG_TIMED");
+  const Evaluation evaluation = evaluate_one("NS=500");
+  EXPECT_EQ(evaluation.state, AttemptState::kMeasured);
+  EXPECT_THAT(evaluation.notes, Contains(HasSubstr("timed without the champion")));
+}
+
+TEST_F(TimingSteps, BlamesTheCandidateForAFaultThatStaysWithoutItsChampion) {
+  settings_.champion = candidate("NS=600");
+  EXPECT_EQ(evaluate_one("FAULTS_IN_BATCH").state, AttemptState::kRejected);
+}
+
+TEST_F(TimingSteps, DropsTheTunePointThatARefusalNames) {
+  // FACTOR=2 is slower, and its define makes another build; the source is the same, so that all points are wrong.
+  const Evaluation evaluation = evaluate_one("WRONG_TIMED", R"("FACTOR": [1, 2])");
+  EXPECT_EQ(evaluation.state, AttemptState::kRejected);
+  EXPECT_THAT(evaluation.notes, Contains(HasSubstr("refused FACTOR=1: mismatch")));
+}
+
+TEST_F(TimingSteps, TimesTunePointsAloneWhenNobodyCanTellWhoFaulted) {
+  const Evaluation evaluation = evaluate_one("FAULTS_IN_BATCH", R"("FACTOR": [1, 2, 3])");
+  EXPECT_EQ(evaluation.state, AttemptState::kRejected);
+  EXPECT_THAT(evaluation.notes, Contains(HasSubstr("refused FACTOR=2: illegal_access")));
+}
+
+TEST_F(TimingSteps, TellsWhatEachStepCost) {
+  const Evaluation evaluation = evaluate_one("NS=500");
+  for (const char* step : {"source audit", "compile", "binary audit", "plan", "references and harness", "check",
+                           "check: compare", "baseline checks", "baselines and copy row", "timing", "kernel records"}) {
+    EXPECT_TRUE(has_cost(evaluation, step)) << step;
+  }
+}
+
+TEST(CostLog, AddsUpWhatHasOneName) {
+  HandClock clock;
+  CostLog log(&clock);
+  log.add({"check", 3, 1});
+  log.add({"check", 4, 2});
+  log.add_inside("check", {{"compare", 1, 5}});
+  const std::vector<Cost> expected{{"check", 7, 3}, {"check: compare", 1, 5}};
+  EXPECT_EQ(log.all(), expected);
+}
+
+TEST(CopyClass, IsThePowerOfTwoBelowAndNeverMoreThanAGibibyte) {
+  EXPECT_EQ(copy_class(1), 16);
+  EXPECT_EQ(copy_class(1000), 512);
+  EXPECT_EQ(copy_class(1LL << 20), 1LL << 20);
+  EXPECT_EQ(copy_class(9LL << 30), 1LL << 30);
+}
+
+}  // namespace
+}  // namespace kf
