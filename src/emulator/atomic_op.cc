@@ -49,6 +49,15 @@ T integer_op(T old, T b, T c, Operation op) {
   }
 }
 
+// Global atomics give a NaN of the operand before one in memory, as it is; shared ones a NaN in memory first, made
+// quiet (H200).
+std::uint64_t add_f64(std::uint64_t old, std::uint64_t b, bool shared_space) {
+  const double x = std::bit_cast<double>(old), y = std::bit_cast<double>(b);
+  if (x == x && y == y) return std::bit_cast<std::uint64_t>(x + y);
+  if (shared_space) return (x != x ? old : b) | std::uint64_t{1} << 51;
+  return y != y ? b : old;
+}
+
 }  // namespace
 
 std::uint64_t atomic_result(std::uint64_t old, std::uint64_t b, std::uint64_t c, Operation op, Type type,
@@ -69,7 +78,7 @@ std::uint64_t atomic_result(std::uint64_t old, std::uint64_t b, std::uint64_t c,
     case Type::kU64:
       return integer_op<std::uint64_t>(old, b, c, op);
     case Type::kF64:
-      return std::bit_cast<std::uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(b));
+      return add_f64(old, b, shared_space);
     case Type::kF32: {  // global atomics flush subnormals, shared ones keep them
       float x = float_of_bits(std::uint32_t(old)), y = float_of_bits(std::uint32_t(b));
       if (!shared_space) x = flush(x), y = flush(y);
