@@ -17,8 +17,11 @@ std::size_t width(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+// A figure with its unit; a sentence that begins with a number is longer.
 bool numeric(std::string_view cell) {
-  return !cell.empty() && (cell == "-" || (cell.front() >= '0' && cell.front() <= '9') || cell.front() == '+');
+  constexpr std::size_t kLongest = 24;
+  return !cell.empty() && cell.size() <= kLongest &&
+         ((cell.front() >= '0' && cell.front() <= '9') || cell.front() == '+');
 }
 
 std::string_view code(Ink ink) {
@@ -122,10 +125,17 @@ void Console::table(const Table& table) {
   }
 }
 
-// A column is of numbers when its last cell is one.
+// A column is of figures when every cell below its head is one, or "-" for none.
 bool Table::right(std::size_t column) const {
-  const std::vector<std::string>& last = rows_.back();
-  return rows_.size() > 1 && column < last.size() && numeric(last[column]);
+  bool any = false;
+  for (std::size_t i = 1; i < rows_.size(); ++i) {
+    const std::string_view cell = column < rows_[i].size() ? std::string_view(rows_[i][column]) : "-";
+    if (cell != "-" && !numeric(cell)) {
+      return false;
+    }
+    any = any || cell != "-";
+  }
+  return any;
 }
 
 std::vector<std::size_t> Table::widths(std::size_t columns) const {

@@ -43,11 +43,12 @@ std::string answered(const Fields& json) {
   if (const Fields error = json.in("error"); error.there()) {
     return line("no answer", error.in("kind").text() + ": " + error.in("message").text());
   }
+  const std::string model = json.in("model").text();
   const std::int64_t tries = json.in("tries").count();
-  return line(
-      "answered",
-      fmt::format("{}, {}{:.1f} s, {}", json.in("model").text(), tries > 1 ? std::to_string(tries) + " tries, " : "",
-                  static_cast<double>(json.in("latency_ms").count()) / 1e3, tokens_of(json.in("usage"))));
+  return line("answered",
+              fmt::format("{}, {}{:.1f} s, {}", model.empty() ? "unnamed model" : model,
+                          tries > 1 ? std::to_string(tries) + " tries, " : "",
+                          static_cast<double>(json.in("latency_ms").count()) / 1e3, tokens_of(json.in("usage"))));
 }
 
 std::string read(const Fields& json) {

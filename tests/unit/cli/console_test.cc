@@ -25,6 +25,17 @@ TEST(Console, AlignsColumnsAndPutsNumbersToTheRight) {
   EXPECT_EQ(table.lines(), (std::vector<std::string>{"name         n", "a            5", "long name  123"}));
 }
 
+TEST(Console, CutsTheWidestTextOfATableAndNeverAFigure) {
+  Table table({"what it is about", "n"});
+  table.add({"a text that is far too long for the terminal", "123456789"});
+  for (const std::string& line : table.lines(30)) {
+    EXPECT_LE(line.size(), 30U);
+  }
+  EXPECT_EQ(table.lines(30).back(), "a text that is f...  123456789");
+  EXPECT_NE(table.lines(5).back().find("123456789"), std::string::npos);
+  EXPECT_EQ(table.lines(200), table.lines());
+}
+
 TEST(Console, WritesTimesWithAUnitThatFits) {
   EXPECT_EQ(time_text(0), "-");
   EXPECT_EQ(time_text(512), "512 ns");

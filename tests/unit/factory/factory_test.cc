@@ -212,6 +212,29 @@ TEST_F(FactoryTest, StopsWhenTheWallTimeIsOver) {
   EXPECT_EQ(run(model, ledger).attempts.size(), 2U);
 }
 
+TEST_F(FactoryTest, CountsTheWallTimeOfEarlierStartsButNotThePauses) {
+  settings.budget.attempts = 1;
+  settings.budget.wall = std::chrono::minutes(1);
+  settings.search.in_flight = 1;
+  const auto inner = answers({right("NS=900"), right("NS=800"), right("NS=700")});
+  FakeModel model([&](const ModelCall& call) {
+    clock.advance(std::chrono::seconds(call.role == Role::kLibrarian ? 0 : 40));
+    return inner(call);
+  });
+  MemoryLedger ledger;
+  EXPECT_EQ(run(model, ledger).attempts.size(), 1U);
+  clock.advance(std::chrono::hours(8));
+  settings.budget.attempts = 10;
+  EXPECT_EQ(run(model, ledger).attempts.size(), 2U);  // 40 s are used: one more begins, none after 80 s
+}
+
+TEST_F(FactoryTest, TellsAFailureRatherThanASpentBudget) {
+  settings.budget.attempts = 1;
+  FakeModel model([&](const ModelCall&) { return no_reply(ModelError::Kind::kAuthentication, false); });
+  MemoryLedger ledger;
+  EXPECT_EQ(run(model, ledger).reason, StopReason::kModelFailed);
+}
+
 TEST_F(FactoryTest, OneLostReplyCostsOneAttempt) {
   settings.search.in_flight = 1;
   const auto inner = answers({right("NS=900"), right("NS=800"), right("NS=700"), right("NS=600")});
