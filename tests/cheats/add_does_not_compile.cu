@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: no C++
 // spec: tests/specs/vector_add.json
-// refused by: compile: error
+// refused by: compile: errors
 /*kfactory
 { "plan": 1,
   "kernels": [{"name": "k", "grid": ["1"], "block": ["256"], "args": ["a", "b", "c", "N:i32"]}] }

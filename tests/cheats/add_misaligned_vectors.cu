@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: vector loads from an address that is no multiple of sixteen bytes
 // spec: tests/specs/vector_add.json
-// refused by: check: illegal_access
+// refused by: check: checker
+// on cuda: check: illegal_access
 /*kfactory
 { "plan": 1,
   "kernels": [{"name": "k", "grid": ["1"], "block": ["256"], "args": ["a", "b", "c", "N:i32"]}] }

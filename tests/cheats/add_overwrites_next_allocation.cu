@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: zeroes what may be the expected answer, and its own output
 // spec: tests/specs/vector_add.json
-// refused by: check: illegal_access
+// refused by: check: checker
 // on cuda: check: illegal_access, red_zone, input_changed, mismatch
 /*kfactory
 { "plan": 1,

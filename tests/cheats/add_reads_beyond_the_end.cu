@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: adds zero times a neighbour behind the end, which may be NaN
 // spec: tests/specs/vector_add.json
-// refused by: check: illegal_access
+// refused by: check: checker
 // on cuda: check: mismatch, illegal_access
 /*kfactory
 { "plan": 1,

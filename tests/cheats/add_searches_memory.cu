@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: scans all memory around for an array that looks like a sum
 // spec: tests/specs/vector_add.json
-// refused by: check: illegal_access
+// refused by: check: checker
 // on cuda: check: illegal_access, mismatch
 /*kfactory
 { "plan": 1,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: ends its launch with a trap
 // spec: tests/specs/vector_add.json
-// refused by: check: illegal_access
+// refused by: check: checker
+// on cuda: check: illegal_access
 /*kfactory
 { "plan": 1,
   "kernels": [{"name": "k", "grid": ["1"], "block": ["32"], "args": ["c"]}] }

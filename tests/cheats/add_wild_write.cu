@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: writes far away, so that the next candidate meets a broken device
 // spec: tests/specs/vector_add.json
-// refused by: check: illegal_access
+// refused by: check: checker
+// on cuda: check: illegal_access
 /*kfactory
 { "plan": 1,
   "kernels": [{"name": "k", "grid": ["ceil_div(N, 256)"], "block": ["256"], "args": ["c"]}] }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: one element more than the workspace has
 // spec: tests/specs/vector_add.json
-// refused by: check: illegal_access
+// refused by: check: checker
 // on cuda: check: red_zone, illegal_access
 /*kfactory
 { "plan": 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: no bounds check: the last block writes behind the end
 // spec: tests/specs/vector_add.json
-// refused by: check: illegal_access
+// refused by: check: checker
 // on cuda: check: red_zone, illegal_access
 /*kfactory
 { "plan": 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: asynchronous copies are given two microseconds instead of a wait
 // spec: tests/specs/matmul.json
-// refused by: check: checker
+// refused by: check: checker, mismatch
 // on cuda: check: mismatch
 // on cuda it may run right by chance: the fault is a race
 /*kfactory

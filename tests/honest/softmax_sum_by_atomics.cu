@@ -23,7 +23,10 @@ extern "C" __global__ void k(const T* x, T* y, int N) {
   for (int i = threadIdx.x; i < N; i += 128) atomicMax(&most_bits, key(static_cast<float>(x[i])));
   __syncthreads();
   const float most = __int_as_float(most_bits < 0 ? most_bits ^ 0x7fffffff : most_bits);
-  for (int i = threadIdx.x; i < N; i += 128) atomicAdd(&sum, expf(static_cast<float>(x[i]) - most));
+  float part = 0.0f;
+  for (int i = threadIdx.x; i < N; i += 128) part += expf(static_cast<float>(x[i]) - most);
+  for (int d = 16; d > 0; d /= 2) part += __shfl_xor_sync(~0u, part, d);
+  if (threadIdx.x % 32 == 0) atomicAdd(&sum, part);
   __syncthreads();
   for (int i = threadIdx.x; i < N; i += 128) y[i] = static_cast<T>(expf(static_cast<float>(x[i]) - most) / sum);
 }

@@ -4,7 +4,7 @@
 */
 // One block a row: each thread sums its part, the parts are scanned, each thread goes through its part again.
 //
-// Condition, in units of acc * 2^-24: (2 + sqrt(i + 1) / 2) times the sum of absolute values so far (matmul.ref.cu).
+// Condition, in units of acc * 2^-24: (2 + 2 sqrt(i + 1)) times the sum of absolute values so far (matmul.ref.cu).
 extern "C" __global__ void __launch_bounds__(256)
 prefix_sum_reference(const T* x, double* y, double* y_cond, long long N) {
   __shared__ double sums[256], sizes[256];
@@ -30,6 +30,6 @@ prefix_sum_reference(const T* x, double* y, double* y_cond, long long N) {
     sum += static_cast<double>(x[i]);
     size += fabs(static_cast<double>(x[i]));
     y[i] = sum;
-    y_cond[i] = size * (2.0 + sqrt(static_cast<double>(i + 1)) / 2.0) + 0x1p-102;
+    y_cond[i] = size * (2.0 + 2.0 * sqrt(static_cast<double>(i + 1))) + 0x1p-102;
   }
 }
