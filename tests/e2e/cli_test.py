@@ -8,7 +8,7 @@ import unittest
 
 from factory import BINARY, BROKEN, Case, RIGHT, SOURCE, SPEC, TAIL, WRONG
 
-COMMANDS = ["run", "bench", "eval", "check", "show", "lessons", "doctor", "config"]
+COMMANDS = ["run", "bench", "eval", "check", "gauntlet", "show", "lessons", "doctor", "config"]
 
 
 class Help(Case):
@@ -33,7 +33,11 @@ class Usage(Case):
     def test_mistakes_end_with_two_and_say_what_to_do(self):
         for arguments, words in [
             ([], "subcommand"),
-            (["frobnicate"], ""),
+            (["frobnicate"], "no command"),
+            (["evla", SPEC], 'did you mean "eval"?'),
+            (["run", SPEC, "--atempts", "3"], 'did you mean "--attempts"?'),
+            (["run", SPEC, "--price", "cheap"], "dollars a million tokens"),
+            (["run", SPEC, "--command", "ask 'me"], "not closed"),
             (["eval", SPEC], "candidate"),
             (["eval", "no/such.json", "x.cu"], "no/such.json"),
             (["run", SPEC, "--device", "abacus"], "auto, cuda, emulator, none"),
