@@ -18,6 +18,11 @@ using Json = nlohmann::ordered_json;
 
 const std::string kFilePrefix = "file:";  // blobs of files that the spec names
 
+// Texts of models and servers are quoted in records; bytes that are no UTF-8 must not end the run.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
@@ -137,7 +142,7 @@ std::string opened_json(const Proposal& proposal, const ModelCall& call) {
   Json json = proposal_json(proposal, call.ordinal);
   json["max_output_tokens"] = call.max_output_tokens;
   json["blobs"] = {"system", "prefix", "prompt"};  // which the ledger puts beside it
-  return json.dump();
+  return text_of(json);
 }
 
 AttemptRecords read_attempt(const Ledger& ledger, AttemptId id) {
@@ -194,7 +199,7 @@ void AttemptLog::append(Stage stage, std::int32_t tune, std::string json_without
   if (!names.empty()) {
     json["blobs"] = std::move(names);
   }
-  record.json = json.dump();
+  record.json = text_of(json);
   const auto same = std::ranges::find_if(already_, [&](const Record& there) {
     return there.stage == record.stage && there.of == record.of && there.json == record.json &&
            there.blobs == record.blobs;
@@ -210,7 +215,7 @@ void AttemptLog::reask(const Proposal& proposal, const ModelCall& call) {
   Json json = proposal_json(proposal, call.ordinal);
   json["max_output_tokens"] = call.max_output_tokens;
   json["reask"] = true;
-  append(Stage::kOpened, 0, json.dump(), {{"system", call.system}, {"prefix", call.prefix}, {"prompt", call.prompt}});
+  append(Stage::kOpened, 0, text_of(json), {{"system", call.system}, {"prefix", call.prefix}, {"prompt", call.prompt}});
 }
 
 void AttemptLog::replied(const std::expected<Reply, ModelError>& reply) {
@@ -218,12 +223,12 @@ void AttemptLog::replied(const std::expected<Reply, ModelError>& reply) {
   if (reply) {
     blobs = {{"reply", reply->text}, {"reasoning", reply->reasoning}, {"request", reply->request_body}};
   }
-  append(Stage::kReplied, 0, reply_json(reply).dump(), std::move(blobs));
+  append(Stage::kReplied, 0, text_of(reply_json(reply)), std::move(blobs));
 }
 
 void AttemptLog::candidate(const Candidate& candidate) {
   const Json json{{"hypothesis", candidate.plan.hypothesis}, {"source_sha256", to_hex(sha256(candidate.source))}};
-  append(Stage::kCandidate, 0, json.dump(), {{"source", candidate.source}});
+  append(Stage::kCandidate, 0, text_of(json), {{"source", candidate.source}});
 }
 
 void AttemptLog::unreadable(const Errors& errors) {
@@ -231,7 +236,7 @@ void AttemptLog::unreadable(const Errors& errors) {
   for (const Error& error : errors) {
     list.push_back({{"where", error.where}, {"what", error.what}, {"hint", error.hint}});
   }
-  append(Stage::kCandidate, 0, Json{{"errors", std::move(list)}}.dump(), {});
+  append(Stage::kCandidate, 0, text_of(Json{{"errors", std::move(list)}}), {});
 }
 
 void AttemptLog::built(const Evaluation& evaluation) {
@@ -366,7 +371,7 @@ void write_start(Ledger& ledger, const Factory& factory, const RunSettings& sett
     add("lessons", lessons_jsonl(factory.lessons));
   }
   json["blobs"] = std::move(names);
-  record.json = json.dump();
+  record.json = text_of(json);
   ledger.append(record);
 }
 
@@ -379,7 +384,7 @@ void write_event(Ledger& ledger, const std::string& event, const std::string& de
     json["detail"] = detail;
   }
   Record record;
-  record.json = json.dump();
+  record.json = text_of(json);
   ledger.append(record);
 }
 
@@ -414,7 +419,7 @@ void write_lesson_reply(Ledger& ledger, const Reply& reply, std::uint64_t ordina
     json["blobs"] = Json::array({"reply"});
     record.blobs.push_back(ledger.put(bytes_of(reply.text)));
   }
-  record.json = json.dump();
+  record.json = text_of(json);
   ledger.append(record);
 }
 

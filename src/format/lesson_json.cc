@@ -257,7 +257,7 @@ OrErrors<std::vector<LessonClaim>> lesson_claims_from_json(std::string_view text
   Json json;
   try {
     json = Json::parse(text);
-  } catch (const Json::parse_error& fault) {
+  } catch (const Json::exception& fault) {  // parse_error, and out_of_range for 1e999
     return std::unexpected(Errors{{"$", std::string("not JSON: ") + fault.what(), ""}});
   }
   std::vector<LessonClaim> claims;
