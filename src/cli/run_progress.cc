@@ -8,6 +8,15 @@
 #include "reports.h"
 
 namespace kf {
+namespace {
+
+// Each attempt of a replay on another device says that its prompt differs: one line of that kind is enough.
+std::string what_it_is_about(const std::string& note) {
+  constexpr std::string_view kOtherRequest = "answers another request";
+  return note.find(kOtherRequest) == std::string::npos ? note : std::string(kOtherRequest);
+}
+
+}  // namespace
 
 void RunProgress::show(const Event& event) {
   if (json_) {
@@ -52,7 +61,10 @@ void RunProgress::plain(const Event& event) {
     case Event::Kind::kChampion:
       return say("champion " + ratio_text(event.speedup.value_or(0)) + ": ", Ink::kStrong);
     case Event::Kind::kNote:
-      return say("note: ", Ink::kDim);
+      if (noted_.insert(what_it_is_about(event.text)).second) {
+        say("note: ", Ink::kDim);
+      }
+      return;
     default:
       return say("", Ink::kPlain);
   }

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include <kfactory/factory.h>
@@ -26,6 +27,7 @@ class RunProgress {
   bool json_;
   std::int64_t attempts_;
   std::map<std::int64_t, std::string> under_way_;
+  std::set<std::string> noted_;  // notes that were shown: many attempts say the same
   std::int64_t right_ = 0, refused_ = 0;
   double best_ = 0;
 };

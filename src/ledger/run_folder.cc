@@ -105,6 +105,11 @@ std::string winner_readme(const RunInfo& info, const Attempt& winner) {
     }
     text += "\n";
   }
+  for (const KernelUse& use : winner.kernels) {
+    text += "\nKernel `" + use.entry + "`: " + std::to_string(use.registers) + " registers, " +
+            std::to_string(use.static_shared_bytes) + " bytes of static shared memory, " +
+            std::to_string(use.spill_store_bytes + use.spill_load_bytes) + " bytes spilled.\n";
+  }
   text += std::string("\n| case | candidate, us | baseline, us | copy, us | candidate / baseline |\n") +
           "|---|---|---|---|---|\n";
   for (const CaseScore& of : score.cases) {
@@ -115,7 +120,7 @@ std::string winner_readme(const RunInfo& info, const Attempt& winner) {
   text +=
       "\n`evidence.json` has the intervals and the method. Measure again: `kfactory bench` with this run's folder. "
       "Judge the\n"
-      "kernel alone: `kfactory eval spec/" +
+      "kernel alone, from this run's folder: `kfactory eval spec/" +
       info.spec_name + ".json winners/" + attempt_folder_name(winner) + "/kernel.cu`.\n";
   return text;
 }
