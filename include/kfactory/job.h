@@ -59,6 +59,7 @@ struct Job {
   std::vector<CheckPoint> checks;     // kCheck, kConfirm: in this order, stopping at the first failure
   Map<std::vector<std::string>> families;   // Spec::families: a check's family holds for the inputs that list it;
                                             // the others (and inputs of timed launches) take their first one
+  std::vector<std::string> relations; // kCheck: Spec::relations, tested on the smallest fitting case
   bool keep_going = false;            // run every check even after a failure
   std::vector<std::uint64_t> time_seeds;   // kTime: one base seed for each case
   CacheState state = CacheState::kCold;

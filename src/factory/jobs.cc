@@ -268,6 +268,7 @@ Job JobBuilder::check_job(const std::vector<Case>& cases, Arm candidate, std::ve
   Job job = common(Job::Kind::kCheck, cases, stop);
   job.arms.push_back(std::move(candidate));
   job.checks = std::move(checks);
+  job.relations = factory_.spec->relations;
   job.deadline = deadline_for(job, factory_.facts.kind == "emulator");
   return job;
 }

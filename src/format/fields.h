@@ -169,7 +169,7 @@ void fields(V& visit, T& x) {
   visit("kind", x.kind), visit("cases", x.cases), visit("arms", x.arms), visit("reference", x.reference);
   visit("harness", x.harness), visit("bounds", x.bounds), visit("nonfinite", x.nonfinite);
   visit("deterministic", x.deterministic), visit("checks", x.checks), visit("families", x.families),
-      visit("keep_going", x.keep_going);
+      visit("relations", x.relations), visit("keep_going", x.keep_going);
   visit("time_seeds", x.time_seeds), visit("state", x.state), visit("method", x.method);
   visit("target_half_width", x.target_half_width), visit("min_quads", x.min_quads), visit("max_quads", x.max_quads);
   visit("deadline_ms", x.deadline), visit("launch_deadline_ms", x.launch_deadline);

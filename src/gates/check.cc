@@ -4,6 +4,7 @@
 
 #include "gates/gates.h"
 #include "gates/launch_check.h"
+#include "gates/relations.h"
 #include "gates/verdicts.h"
 
 namespace kf {
@@ -136,8 +137,16 @@ CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase) 
       return report;
     }
   }
+  for (const std::string& relation : job.relations) {
+    const CheckPoint* point = point_for_relation(job, relation);
+    if (point != nullptr &&
+        !record(check_relation(bench, checker, job, *point, relation, gate_of(job, Gate::kRelations)), *point,
+                Gate::kRelations)) {
+      return report;
+    }
+  }
   if (report.verdict.passed) {
-    report.verdict = passed(job, Gate::kRepeat, checker.launches());
+    report.verdict = passed(job, job.relations.empty() ? Gate::kRepeat : Gate::kRelations, checker.launches());
   }
   return report;
 }

@@ -18,6 +18,9 @@ LaunchResult LaunchChecker::check(const LaunchCheck& launch) {
   const Case& of = job_.cases.at(index);
   CaseBuffers buffers(bench_, of, arm_.plans.at(index).workspaces, launch.misalign);
   buffers.renew(launch.contents, launch.poison_seed);
+  if (launch.before_launch) {
+    launch.before_launch(buffers);
+  }
   const std::vector<ContentDigest> inputs = input_digests(buffers);
   bench_.must(bench_.device().scrub_shared(derive_seed(launch.poison_seed, 5000)), "scrubbing shared memory");
   bench_.must(bench_.device().settle(), "preparing a launch");  // from here on a fault is the candidate's
@@ -28,6 +31,9 @@ LaunchResult LaunchChecker::check(const LaunchCheck& launch) {
     result.refusal = untouched(launch, buffers, inputs);
   }
   if (!result.refusal) {
+    if (launch.before_comparison) {
+      launch.before_comparison(buffers);
+    }
     const std::vector<Mismatch> outputs =
         reference_.compare(launch.case_index, buffers, launch.contents, derive_seed(launch.poison_seed, 5001));
     result.refusal = verdict_of(launch.gate, outputs);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "gates/gates.h"
@@ -14,6 +15,9 @@ struct LaunchCheck {
   Contents contents;
   std::uint64_t poison_seed = 0;
   std::int64_t misalign = 0;
+  // The relations gate: other inputs than `contents` for the launch, made before it; then, with the inputs back as they
+  // were, its outputs turned into what they say about `contents`.
+  std::function<void(CaseBuffers&)> before_launch, before_comparison;
   bool want_outputs = false;  // digest of the outputs' elements, read back while they are there
 };
 struct LaunchResult {

@@ -124,13 +124,14 @@ void Reference::for_each_part(std::int32_t index, const CaseBuffers& buffers, co
 std::vector<Mismatch> Reference::compare(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
                                          std::uint64_t scrub_seed) {
   const Case& whole = buffers.of();
-  std::vector<Mismatch> found;
+  std::vector<Mismatch> found, holes;
   std::vector<std::size_t> outputs;
   for (std::size_t i = 0; i < whole.tensors.size(); ++i) {
     if (whole.tensors[i].role != TensorRole::kInput) {
       outputs.push_back(i);
       found.emplace_back();
       found.back().output = whole.tensors[i].name;
+      holes.push_back(found.back());
     }
   }
   for_each_part(index, buffers, contents, scrub_seed, [&](const Part& part) {
@@ -167,12 +168,24 @@ std::vector<Mismatch> Reference::compare(std::int32_t index, const CaseBuffers& 
         fail("output " + tensor.name + " has no dim " + part.axis + ", along which its reference is cut");
       }
       const Mismatch slice = bench_.must(bench_.device().compare(request), "comparing " + tensor.name);
-      merge_mismatch(found[n], slice,
-                     request.slice_dim == static_cast<int>(tensor.extent.size()) - 1 && request.slice_dim >= 0);
+      const bool sliced_last =
+          request.slice_dim == static_cast<int>(tensor.extent.size()) - 1 && request.slice_dim >= 0;
+      merge_mismatch(found[n], slice, sliced_last);
+      if (slice.unwritten > 0 && slice.unwritten < slice.wrong && is_floating(tensor.dtype)) {
+        request.bound = {1e30, 0.0, "", 0.0, {}};  // poison is NaN: only what nobody wrote still fails
+        request.has_condition = false;
+        request.condition = request.ref;
+        merge_mismatch(holes[n], bench_.must(bench_.device().compare(request), "comparing " + tensor.name),
+                       sliced_last);
+      }
     }
   });
   for (std::size_t n = 0; n < outputs.size(); ++n) {
     found[n].shape = describe_damage(found[n], whole.tensors[outputs[n]]);
+    if (holes[n].wrong > 0 && holes[n].wrong == holes[n].unwritten && holes[n].wrong < found[n].wrong) {
+      holes[n].elements = found[n].elements, holes[n].rows = found[n].rows, holes[n].columns = found[n].columns;
+      found[n].shape += "; of these, " + describe_damage(holes[n], whole.tensors[outputs[n]]);
+    }
   }
   return found;
 }

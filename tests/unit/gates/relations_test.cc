@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gates/gates.h"
+#include "tests/fakes/toy_operation.h"
+
+namespace kf {
+namespace {
+
+using fakes::toy_case;
+using fakes::toy_check;
+using testing::HasSubstr;
+
+Verdict verdict_of(const Job& job, fakes::HostDeviceOptions options = fakes::toy_device()) {
+  const auto device = make_host_device(std::move(options));
+  const auto report = run_check(*device, job, [](Phase) {});
+  EXPECT_TRUE(report.has_value()) << report.error().what;
+  return report ? report->verdict : Verdict{};
+}
+Job job_with(const std::string& entry, std::vector<std::string> relations) {
+  Job job = toy_check(entry, {toy_case(7, 16, 20)});
+  job.relations = std::move(relations);
+  return job;
+}
+
+TEST(Relations, HoldForAKernelThatIsRight) {
+  const Verdict verdict = verdict_of(job_with("good", {"permute:M", "concat:M", "permute:N"}));
+  EXPECT_TRUE(verdict.passed) << verdict.message;
+  EXPECT_EQ(verdict.gate, Gate::kRelations);
+  EXPECT_EQ(verdict.checks, 9);  // one check, five of the repeat gate, one a relation
+}
+
+// y = a x + w is not proportional to x: the inputs are really scaled, and the outputs back.
+TEST(Relations, RefuseAClaimThatDoesNotHold) {
+  const Verdict verdict = verdict_of(job_with("good", {"scale:x"}));
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.gate, Gate::kRelations);
+  EXPECT_EQ(verdict.reason, "mismatch");
+  EXPECT_THAT(verdict.message, HasSubstr("under the relation scale:x"));
+}
+
+TEST(Relations, RefuseAKernelThatIsRightInTheGatesBeforeOnly) {
+  const Verdict verdict = verdict_of(job_with("counts_launches", {"permute:M"}));
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.gate, Gate::kRelations);
+}
+
+TEST(Relations, AreLeftOutWhereTheyCannotBeTested) {
+  Job job = toy_check("good", {toy_case(1, 16)});
+  job.relations = {"permute:M"};
+  EXPECT_EQ(verdict_of(job).checks, 6);
+}
+
+// Half of each row is wrong and the other half unwritten: the message names both parts.
+TEST(Relations, DamageNamesTheUnwrittenPartOfWrongRows) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["half_wrong"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    auto* y = launch.pointer<float>(2);
+    const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n / 2; ++j) {
+        y[i * ldx + j] = 1e6f;
+      }
+    }
+    return {};
+  };
+  const Verdict verdict = verdict_of(job_with("half_wrong", {}), options);
+  EXPECT_EQ(verdict.reason, "mismatch");
+  EXPECT_THAT(verdict.message, HasSubstr("columns 8..15 of 16, all unwritten: the second half of each row"));
+}
+
+}  // namespace
+}  // namespace kf
