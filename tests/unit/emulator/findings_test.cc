@@ -214,5 +214,33 @@ TEST(Findings, ABlockMayWaitForALaterResidentBlock) {
       "");
 }
 
+TEST(Findings, AMissingFenceBetweenBlocksIsARaceOnGlobalMemory) {
+  KF_NEEDS_NVRTC();
+  const std::string head =
+      "__device__ int flag; extern \"C\" __global__ void k(const float* x, float* y, int n) {\n"
+      "  if (blockIdx.x == 0) { y[0] = x[0];";
+  const std::string middle = " atomicExch(&flag, 1); }\n  else { while (atomicAdd(&flag, 0) == 0) {}";
+  const std::string tail = " y[1] = y[0]; } }", fence = " __threadfence();";
+  EXPECT_EQ(finding(head + fence + middle + fence + tail, 1, 256, 2), "");
+  for (const std::string& wrong : {head + middle + fence + tail, head + fence + middle + tail})
+    EXPECT_THAT(finding(wrong, 1, 256, 2),
+                AllOf(HasSubstr("race on global memory: reads byte 0 of tensor 1"), HasSubstr("kernel.cu:3"),
+                      HasSubstr("block (0,0,0), thread (0,0,0) at kernel.cu:2")));
+}
+
+TEST(Findings, ADependentLaunchMustWaitBeforeItTouchesWhatTheOneBeforeWrites) {
+  KF_NEEDS_NVRTC();
+  auto run = [](const std::string& wait) {
+    const auto ptx =
+        compile_to_ptx("extern \"C\" __global__ void k(const float* x, float* y) { float v = x[threadIdx.x];" + wait +
+                       " y[threadIdx.x] = v; }");
+    KernelBench bench(*ptx);
+    const int in = bench.buffer(std::vector<float>(64, 1.0f)), out = bench.allocate(256);
+    return fault_of(bench.pointer(in).pointer(out).launches("k", {{1}, {64}}, 2, true));
+  };
+  EXPECT_EQ(run(" asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");"), "");
+  EXPECT_THAT(run(""), AllOf(HasSubstr("which the launch before writes"), HasSubstr("griddepcontrol.wait")));
+}
+
 }  // namespace
 }  // namespace kf::emulator_test

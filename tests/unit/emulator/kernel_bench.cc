@@ -27,7 +27,7 @@ int KernelBench::allocate(std::int64_t bytes, std::int64_t misalign) {
   return static_cast<int>(buffers_.size()) - 1;
 }
 
-OrFault<void> KernelBench::launch(const std::string& entry, const Shape& shape) {
+OrFault<void> KernelBench::launches(const std::string& entry, const Shape& shape, int times, bool pdl) {
   ResolvedPlan plan;
   Launch one;
   one.id = one.entry = entry;
@@ -38,7 +38,8 @@ OrFault<void> KernelBench::launch(const std::string& entry, const Shape& shape) 
   one.flags.cooperative = shape.cooperative;
   one.args = std::move(args_);
   args_.clear();
-  plan.launches.push_back(one);
+  one.flags.pdl = pdl;
+  plan.launches.assign(static_cast<std::size_t>(times), one);
   return device_->run(module_, plan, buffers_, {}, {});
 }
 

@@ -56,7 +56,9 @@ class KernelBench {
     return *this;
   }
   // Launches with the arguments given since the last launch.
-  OrFault<void> launch(const std::string& entry, const Shape& shape);
+  OrFault<void> launch(const std::string& entry, const Shape& shape) { return launches(entry, shape, 1); }
+  // The same launch `times` times in one plan; with `pdl`, each may overlap with the one before.
+  OrFault<void> launches(const std::string& entry, const Shape& shape, int times, bool pdl = false);
   Device& device() { return *device_; }
 
  private:

@@ -74,10 +74,7 @@ std::optional<Change> change(const Statement& s) {
   if (starts("cp.async.wait") || starts("cp.async.bulk.wait") || starts("griddepcontrol.wait"))
     return Change{"wait", ""};
   if (starts("cp.async.commit") || starts("cp.async.bulk.commit")) return Change{"commit", ""};
-  if ((starts("shfl.sync") || starts("vote.sync")) && has(t, " -1")) {
-    std::string half = t;
-    return Change{"mask", half.replace(half.rfind("-1"), 2, "65535")};
-  }
+  if (starts("shfl.sync") || starts("vote.sync")) return Change{"mask", t.substr(0, t.rfind(',')) + ", 65535"};
   if (starts("ld.") || starts("st.") || starts("atom.") || starts("red."))
     for (const std::string_view order : {".acquire.", ".release.", ".acq_rel."})
       if (has(t, order)) return Change{"order", replaced(t, order, ".relaxed.")};
