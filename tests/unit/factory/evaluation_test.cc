@@ -153,7 +153,7 @@ TEST_F(EvaluationTest, TimesTheChampionBesideTheCandidate) {
   EXPECT_EQ(timed.arms[0].name, "candidate");
   EXPECT_EQ(timed.arms[1].name, "champion");
   EXPECT_EQ(timed.arms[2].name, "baseline:naive");
-  EXPECT_TRUE(timed.arms[3].name.starts_with("copy:"));
+  EXPECT_TRUE(timed.arms[3].name.starts_with("copy"));
 }
 
 TEST_F(EvaluationTest, CopiesAsManyBytesAsTheOperationMoves) {

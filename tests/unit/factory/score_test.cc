@@ -82,6 +82,43 @@ TEST(Score, TakesWritesThatTheCacheKeepsOutOfTheFloor) {
   EXPECT_NEAR(physics_floor(spec, small, facts), 8388.608, 1e-6);
 }
 
+TEST(Score, FloorsWhatCannotBeComputedInTime) {
+  const Spec spec = small_spec();
+  DeviceFacts facts = gpu_facts();
+  facts.fp32_flops_per_second = 1e6;  // N operations of 7.4 million a second
+  const Case& of = spec.cases.at("time")[0];
+  EXPECT_NEAR(physics_floor(spec, of, facts), 1e9 * 1048576 / 7.4e6, 1e3);
+}
+
+TEST(Score, KeepsKernelRecordsBesideTheFiguresThatDecide) {
+  const Spec spec = small_spec();
+  Measurement measurement = measured(spec, {{"candidate", 500}, {"baseline:naive", 1000}});
+  Measurement records = measured(spec, {{"candidate", 300}, {"baseline:naive", 200}, {"copy", 100}});
+  for (CaseTiming& timing : records.cases) {
+    timing.method = ClockMethod::kCupti;
+    measurement.cases.push_back(std::move(timing));
+  }
+  const Score score = score_of(spec, slow_memory(), measurement, 0.005);
+  ASSERT_EQ(score.cases.size(), 3U);
+  EXPECT_NEAR(score.speedup, 2.0, 0.01);
+  EXPECT_NEAR(score.cases[0].candidate_records.median, 300, 1);
+  EXPECT_NEAR(score.cases[0].baseline_records.median, 200, 1);
+  EXPECT_NEAR(score.cases[0].copy_records.median, 100, 1);
+}
+
+TEST(Score, EstimatesTheCopyRowWhereNothingCanBeTimed) {
+  const Spec spec = small_spec();
+  DeviceFacts facts = gpu_facts();
+  facts.dram_bytes_per_second = 1e12;
+  Measurement measurement = measured(spec, {{"candidate", 500}, {"baseline:naive", 1000}});
+  measurement.cases.resize(1);
+  measurement.cases[0].method = ClockMethod::kEstimate;
+  const CaseScore of = score_of(spec, facts, measurement, 0.005).cases.at(0);
+  EXPECT_NEAR(of.copy.median, 8.0 * 1048576 / 1e3, 1);
+  ASSERT_FALSE(of.notes.empty());
+  EXPECT_NE(of.notes.back().find("estimate"), std::string::npos);
+}
+
 TEST(Score, AVetoTurnsAWinWithOneSlowCaseIntoALoss) {
   Spec spec = small_spec();
   spec.objective.veto = 0.05;
