@@ -30,6 +30,7 @@ Case class_case(std::int64_t bytes) {
   Case of;
   of.id.value = "copy/" + std::to_string(bytes);
   of.set = "copy";
+  of.family = "normal";
   return of;
 }
 

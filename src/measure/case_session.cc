@@ -157,7 +157,6 @@ CaseResult CaseSession::run() {
 // Each arm alone once, untimed: a baseline that faults here is to blame itself, modules are loaded before any gate
 // closes, and no timed launch is the first of its module.
 std::optional<Verdict> CaseSession::first_launches() {
-  std::vector<CaseBuffers*> sets(groups_.size(), nullptr);
   for (std::size_t arm = runners_.size(); arm-- > 0;) {
     Runner& runner = runners_[arm];
     if (runner.dropped) {
@@ -165,7 +164,7 @@ std::optional<Verdict> CaseSession::first_launches() {
     }
     Planned launch;
     launch.arm = static_cast<std::int32_t>(arm);
-    prepare_first(launch, sets[runner.group]);
+    prepare(launch);
     bench_.must(parts_.busy.during([&] { return device_.settle(); }), "preparing a launch");
     parts_.candidate(!runner.trusted);
     OrFault<void> done;
@@ -241,25 +240,6 @@ void CaseSession::prepare(Planned& launch) {
     launch.set->renew(launch.contents, poison);
     runner.workspaces[static_cast<std::size_t>(launch.occurrence)].renew({}, derive_seed(poison, 1));
   });
-}
-
-// Filling gigabytes costs more than the launches themselves. What a trusted arm leaves, its inputs unchanged, serves
-// the next arm once its outputs are scrubbed; nobody else's inputs are taken on trust.
-void CaseSession::prepare_first(Planned& launch, CaseBuffers*& left) {
-  Runner& runner = runners_[static_cast<std::size_t>(launch.arm)];
-  const bool any_inout =
-      std::ranges::any_of(runner.of->tensors, [](const Tensor& t) { return t.role == TensorRole::kInout; });
-  if (left == nullptr || any_inout) {
-    prepare(launch);
-  } else {
-    launch.set = left;
-    const std::uint64_t seed = derive_seed(seed_, 1'000'001 + 2 * ++uses_);
-    parts_.busy.during([&] {
-      left->scrub_outputs(seed);
-      runner.workspaces[0].renew({}, derive_seed(seed, 1));
-    });
-  }
-  left = runner.trusted ? launch.set : nullptr;
 }
 
 std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool record) {

@@ -90,8 +90,6 @@ class CaseSession {
   std::optional<Verdict> quad(std::int32_t number, bool record);
   std::optional<Verdict> batch(std::vector<Planned>& planned, bool record);
   void prepare(Planned& launch);
-  // Of a launch that is not timed. `left`: the set that the arm before leaves to it, null when none does.
-  void prepare_first(Planned& launch, CaseBuffers*& left);
   // The index in Job::arms of a runner, which may be an arm's second loading.
   std::int32_t original_of(std::int32_t arm) const;
   std::int32_t suspect_of(const std::vector<Planned>& planned) const;

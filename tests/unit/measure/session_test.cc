@@ -351,5 +351,52 @@ TEST(Session, BlamesTheRigForItsOwnVerbs) {
   }
 }
 
+HostDeviceOptions with_fault_in_batches(DeviceFault fault) {
+  HostDeviceOptions options = fakes::toy_device();
+  options.inject = [fault](std::string_view verb) { return verb == "time" ? std::optional(fault) : std::nullopt; };
+  return options;
+}
+Job beside_a_champion() {
+  Job job = toy_time({"good", "champion", "naive"}, {toy_case(3, 8)});
+  job.arms[1].name = "champion";
+  return job;
+}
+
+TEST(Session, BlamesTheOnlyUntrustedArmOfABatch) {
+  const TimeReport report = report_of(toy_time({"good", "naive"}, {toy_case(3, 8)}),
+                                      with_fault_in_batches({DeviceFault::Kind::kIllegalAccess, "at 0x10"}));
+  EXPECT_EQ(report.verdict.reason, "illegal_access");
+  EXPECT_EQ(report.arm, 0);
+}
+
+TEST(Session, NamesNoArmWhenACandidateAndAChampionShareABatch) {
+  const TimeReport report =
+      report_of(beside_a_champion(), with_fault_in_batches({DeviceFault::Kind::kIllegalAccess, "at 0x10"}));
+  EXPECT_FALSE(report.verdict.passed);
+  EXPECT_EQ(report.arm, -1);
+}
+
+TEST(Session, NamesTheArmOfTheSlotWhoseKernelRecordsDiffer) {
+  Job job = beside_a_champion();
+  job.method = ClockMethod::kCupti;
+  DeviceFault fault{DeviceFault::Kind::kLaunchTruth, "another grid"};
+  std::set<std::int32_t> arms;
+  for (fault.slot = 0; fault.slot < 8; ++fault.slot) {
+    const TimeReport report = report_of(job, with_fault_in_batches(fault));
+    EXPECT_EQ(report.verdict.reason, "launch_truth");
+    arms.insert(report.arm);
+  }
+  EXPECT_THAT(arms, testing::ElementsAre(0, 1, 2));  // the control is its original's
+}
+
+TEST(Session, TakesMissingKernelRecordsForTheRigs) {
+  Job job = toy_time({"good", "naive"}, {toy_case(3, 8)});
+  job.method = ClockMethod::kCupti;
+  const auto report = timed(job, with_fault_in_batches({DeviceFault::Kind::kUnsupported, "no libcupti.so"}));
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().kind, Fault::Kind::kRig);
+  EXPECT_THAT(report.error().what, HasSubstr("no libcupti.so"));
+}
+
 }  // namespace
 }  // namespace kf
