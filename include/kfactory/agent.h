@@ -19,9 +19,9 @@
 namespace kf {
 
 struct SearchSettings {
-  std::int32_t in_flight = 4;          // W: proposal k sees attempts up to k - W
-  std::int32_t max_repairs = 2;        // of one attempt's lineage in a row
-  std::int32_t stagnation = 8;         // measured attempts without a new champion before a fresh start
+  std::int32_t in_flight = 4;    // W: proposal k sees attempts up to k - W
+  std::int32_t max_repairs = 2;  // of one attempt's lineage in a row
+  std::int32_t stagnation = 8;   // measured attempts without a new champion before a fresh start
   std::int64_t max_output_tokens = 16'000;
   std::int64_t prompt_bytes = 60'000;  // what `prompt` may hold beside the prefix
 };
@@ -30,7 +30,7 @@ struct SearchSettings {
 struct Proposal {
   Role role = Role::kWriter;
   std::optional<AttemptId> parent;
-  std::string direction;               // in words, for the prompt and the record
+  std::string direction;  // in words, for the prompt and the record
 };
 
 // Deterministic: equal arguments give equal answers. `visible` holds attempts 1 .. k - W, all closed.
@@ -40,12 +40,13 @@ struct TaskView {
   const Spec* spec = nullptr;
   DeviceFacts facts;
   std::span<const Attempt> visible;
-  std::span<const Lesson> lessons;     // of earlier runs, those whose scope fits, best first
-  std::string secret_free_note;        // "emulator: figures are estimates", "no device"
+  std::span<const Lesson> lessons;  // of earlier runs, those whose scope fits, best first
+  std::string secret_free_note;     // "emulator: figures are estimates", "no device"
 };
 
 // held_out cases, seeds and the run's secret never reach a prompt: compose reads none of them.
-ModelCall compose_call(const Proposal& proposal, const TaskView& task, std::uint64_t ordinal, const SearchSettings& settings);
+ModelCall compose_call(const Proposal& proposal, const TaskView& task, std::uint64_t ordinal,
+                       const SearchSettings& settings);
 // The one re-ask that quotes the errors of an answer that could not be read.
 ModelCall compose_reask(const ModelCall& first, std::string_view answer, const Errors& errors, std::uint64_t ordinal);
 
@@ -61,7 +62,8 @@ OrErrors<std::vector<Lesson>> read_lessons(std::string_view answer, const TaskVi
 std::string lessons_markdown(std::span<const Lesson> lessons);
 
 // Lessons whose scope fits a spec and architecture, most confident first, at most `limit`.
-std::vector<Lesson> lessons_for(std::span<const Lesson> store, const Spec& spec, std::string_view arch, std::size_t limit);
+std::vector<Lesson> lessons_for(std::span<const Lesson> store, const Spec& spec, std::string_view arch,
+                                std::size_t limit);
 // Merges by id: evidence is united.
 std::vector<Lesson> merge_lessons(std::vector<Lesson> store, std::span<const Lesson> more);
 

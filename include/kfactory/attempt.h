@@ -18,32 +18,33 @@ namespace kf {
 // One timed case: medians in nanoseconds, ratios candidate / other (below 1 is faster).
 struct CaseScore {
   std::string case_id;
-  Interval candidate, baseline, champion, copy;   // samples == 0: that arm was not there
-  Interval candidate_records, baseline_records, copy_records;   // device time by CUPTI's kernel records (method "cupti"), from
-                                                  // another process; samples == 0: none were taken
-  std::string baseline_name;                      // the fastest baseline that is correct in this case
-  Interval to_baseline, to_champion;              // ratio_interval(...)
+  Interval candidate, baseline, champion, copy;  // samples == 0: that arm was not there
+  Interval candidate_records, baseline_records,
+      copy_records;                   // device time by CUPTI's kernel records (method "cupti"), from
+                                      // another process; samples == 0: none were taken
+  std::string baseline_name;          // the fastest baseline that is correct in this case
+  Interval to_baseline, to_champion;  // ratio_interval(...)
   Comparison against_baseline = Comparison::kInconclusive, against_champion = Comparison::kInconclusive;
-  double floor_nanoseconds = 0;                   // physics: work over calibrated rates; 0 = unknown
+  double floor_nanoseconds = 0;  // physics: work over calibrated rates; 0 = unknown
   std::vector<std::string> notes;
 };
 
 struct Score {
-  ClockMethod method = ClockMethod::kEvents;      // kEstimate: the emulator's figures, never a speed
+  ClockMethod method = ClockMethod::kEvents;  // kEstimate: the emulator's figures, never a speed
   CacheState state = CacheState::kCold;
   std::vector<CaseScore> cases;
-  double speedup = 0;                             // geomean over cases of baseline / candidate
-  double speedup_over_champion = 0;               // 0: there was no champion
+  double speedup = 0;                // geomean over cases of baseline / candidate
+  double speedup_over_champion = 0;  // 0: there was no champion
   Comparison against_baseline = Comparison::kInconclusive, against_champion = Comparison::kInconclusive;
-  bool confirmed = false;                         // again in a fresh process with fresh seeds
+  bool confirmed = false;  // again in a fresh process with fresh seeds
 };
 
 enum class AttemptState : std::uint8_t {
-  kOpen,       // under way, or interrupted: resume goes on from its records
-  kNoReply,    // the model gave no answer
-  kRejected,   // a gate refused it: `verdict` says which and why
-  kBuilt,      // device none: compiled and audited, not executed
-  kMeasured,   // right and timed (or estimated): `score` is there
+  kOpen,      // under way, or interrupted: resume goes on from its records
+  kNoReply,   // the model gave no answer
+  kRejected,  // a gate refused it: `verdict` says which and why
+  kBuilt,     // device none: compiled and audited, not executed
+  kMeasured,  // right and timed (or estimated): `score` is there
 };
 std::string_view to_string(AttemptState state);
 
@@ -51,20 +52,20 @@ std::string_view to_string(AttemptState state);
 struct Attempt {
   AttemptId id;
   Role role = Role::kWriter;
-  std::uint64_t ordinal = 0;                      // of its role
+  std::uint64_t ordinal = 0;  // of its role
   std::optional<AttemptId> parent;
-  std::string direction;                          // why it was asked for
+  std::string direction;  // why it was asked for
   AttemptState state = AttemptState::kOpen;
   std::string hypothesis, source, plan_json;
-  std::string source_hash;                        // of the normalised PTX, else of the source; for duplicates
-  std::vector<KernelUse> kernels;                 // of the variant that counts, first timed case
-  Assignment tune;                                // of the variant that counts
-  std::int32_t variants = 0;                      // tune points tried
+  std::string source_hash;         // of the normalised PTX, else of the source; for duplicates
+  std::vector<KernelUse> kernels;  // of the variant that counts, first timed case
+  Assignment tune;                 // of the variant that counts
+  std::int32_t variants = 0;       // tune points tried
   Verdict verdict;
   std::optional<Score> score;
   Usage usage;
   std::chrono::milliseconds duration{0};
-  std::vector<Cost> costs;                        // of its evaluation; of its confirmation where there was one
+  std::vector<Cost> costs;  // of its evaluation; of its confirmation where there was one
 };
 
 }  // namespace kf

@@ -20,13 +20,13 @@ struct Tensor {
   std::string name;
   TensorRole role = TensorRole::kInput;
   Dtype dtype = Dtype::kFloat32;
-  std::vector<std::int64_t> extent, stride;   // elements
-  std::vector<std::string> dims;              // text of each extent in the spec: "M", "N/2"
-  std::int64_t align = 16;                    // bytes; what align(x) gives
-  std::vector<std::int64_t> values;           // contents where the case lists them (else by family)
+  std::vector<std::int64_t> extent, stride;  // elements
+  std::vector<std::string> dims;             // text of each extent in the spec: "M", "N/2"
+  std::int64_t align = 16;                   // bytes; what align(x) gives
+  std::vector<std::int64_t> values;          // contents where the case lists them (else by family)
 
-  std::int64_t elements() const;              // product of extents; 1 for rank 0
-  std::int64_t span_bytes() const;            // from the first to one past the last element; 0 when empty
+  std::int64_t elements() const;    // product of extents; 1 for rank 0
+  std::int64_t span_bytes() const;  // from the first to one past the last element; 0 when empty
 };
 
 // How far an output may be from the float64 reference, per element:
@@ -43,14 +43,14 @@ struct Bound {
 
 struct Case {
   CaseId id;
-  std::string set;                // "check", "time", "emulate", "held_out"
-  Map<Dtype> types;               // "T" -> bfloat16
-  Map<std::int64_t> axes;         // every axis, expr ones evaluated
-  std::vector<Tensor> tensors;    // only those that are there, in the spec's order
-  Map<double> scalars;            // "eps" -> 1e-6
+  std::string set;              // "check", "time", "emulate", "held_out"
+  Map<Dtype> types;             // "T" -> bfloat16
+  Map<std::int64_t> axes;       // every axis, expr ones evaluated
+  std::vector<Tensor> tensors;  // only those that are there, in the spec's order
+  Map<double> scalars;          // "eps" -> 1e-6
   Map<Dtype> scalar_types;
   std::vector<std::string> absent;  // optional tensors that are not there
-  std::string family;             // of all inputs: one of Spec::families, or a case's own choice
+  std::string family;               // of all inputs: one of Spec::families, or a case's own choice
 };
 
 }  // namespace kf

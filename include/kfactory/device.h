@@ -20,11 +20,17 @@ namespace kf {
 // any fault between a candidate's launch and the next successful synchronisation is the candidate's.
 struct DeviceFault {
   enum class Kind : std::uint8_t {
-    kIllegalAccess, kTimeout, kOutOfMemory, kLaunchRefused, kUnsupported, kChecker, kLost,
-    kLaunchTruth,       // other operations ran than a timed batch queued (ClockMethod::kCupti)
+    kIllegalAccess,
+    kTimeout,
+    kOutOfMemory,
+    kLaunchRefused,
+    kUnsupported,
+    kChecker,
+    kLost,
+    kLaunchTruth,  // other operations ran than a timed batch queued (ClockMethod::kCupti)
   } kind = Kind::kLost;
-  std::string detail;   // for kChecker and kUnsupported: kernel, source line, block, thread, address
-  std::int32_t slot = -1;   // of a timed batch: the slot that it is about; -1: not known
+  std::string detail;      // for kChecker and kUnsupported: kernel, source line, block, thread, address
+  std::int32_t slot = -1;  // of a timed batch: the slot that it is about; -1: not known
 };
 std::string_view to_string(DeviceFault::Kind kind);
 template <class T>
@@ -37,7 +43,7 @@ enum class BufferHandle : std::int64_t {};
 // of at least 256 bytes on both sides.
 struct BufferRequest {
   std::int64_t bytes = 0;
-  std::int64_t misalign = 0;    // 0..255, a multiple of the element size
+  std::int64_t misalign = 0;  // 0..255, a multiple of the element size
 };
 
 // Contents of a tensor are a function of (family, seed, logical index, dtype); kernels/harness/fill.cuh is
@@ -60,10 +66,10 @@ struct CompareRequest {
   BufferHandle out{};
   const Tensor* tensor = nullptr;
   BufferHandle ref{};
-  BufferHandle condition{};            // == ref when the bound has no condition
+  BufferHandle condition{};  // == ref when the bound has no condition
   bool has_condition = false;
   Bound bound;
-  int slice_dim = -1;                  // -1: the whole tensor
+  int slice_dim = -1;  // -1: the whole tensor
   std::int64_t slice_first = 0, slice_extent = 0;
   std::uint64_t poison_seed = 0;       // to recognise elements that were never written
   bool nonfinite_unspecified = false;  // elements whose reference is NaN or Inf are not judged
@@ -79,7 +85,7 @@ struct Slot {
 };
 
 struct TimedBatch {
-  std::vector<Slot> slots;               // run in this order behind one gate
+  std::vector<Slot> slots;  // run in this order behind one gate
   CacheState state = CacheState::kCold;
   ClockMethod method = ClockMethod::kEvents;
 };
@@ -99,7 +105,7 @@ struct Device {
   // How long one run() or one timed batch's launch may take before kTimeout. Set before the first launch of a job.
   virtual void set_launch_deadline(std::chrono::milliseconds deadline) { static_cast<void>(deadline); }
 
-  virtual OrFault<ModuleHandle> load(const Build& build) = 0;   // cuda takes the cubin, the emulator the PTX
+  virtual OrFault<ModuleHandle> load(const Build& build) = 0;  // cuda takes the cubin, the emulator the PTX
   virtual void unload(ModuleHandle module) = 0;
 
   virtual OrFault<BufferHandle> allocate(const BufferRequest& request) = 0;
@@ -107,7 +113,8 @@ struct Device {
   virtual std::int64_t free_bytes() const = 0;
 
   // poison, zero, fill and scrub_shared may only be queued, in order, before everything that is asked for later. After
-  // settle() they are done, or their fault is known: a caller that must know whom to blame for the next one settles first.
+  // settle() they are done, or their fault is known: a caller that must know whom to blame for the next one settles
+  // first.
   virtual OrFault<void> settle() { return {}; }
   // Every byte of the allocation, red zones included, from philox(seed, word).
   virtual OrFault<void> poison(BufferHandle buffer, std::uint64_t seed) = 0;

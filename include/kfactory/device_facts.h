@@ -18,16 +18,16 @@ struct DeviceFacts {
   int sm_count = 0;
   int max_threads_per_block = 1024, max_threads_per_sm = 2048, max_blocks_per_sm = 32, warp_size = 32;
   int registers_per_sm = 65536, registers_per_block = 65536, max_registers_per_thread = 255;
-  std::int64_t shared_per_block = 0;      // with opt-in, bytes
+  std::int64_t shared_per_block = 0;  // with opt-in, bytes
   std::int64_t shared_per_sm = 0;
   std::int64_t shared_reserved_per_block = 1024;
   std::int64_t l2_bytes = 0, memory_bytes = 0;
   std::int64_t grid_max_x = 2147483647, grid_max_y = 65535, grid_max_z = 65535;
-  int max_cluster = 8;                    // 16 with the non-portable attribute on sm_90
-  std::map<int, int> cluster_slots;       // cluster size -> clusters resident with one block an SM
-  double dram_bytes_per_second = 0;       // calibrated on the device, or the table's figure; 0 = unknown
+  int max_cluster = 8;               // 16 with the non-portable attribute on sm_90
+  std::map<int, int> cluster_slots;  // cluster size -> clusters resident with one block an SM
+  double dram_bytes_per_second = 0;  // calibrated on the device, or the table's figure; 0 = unknown
   double fp32_flops_per_second = 0;
-  std::string source;                     // "device", or "table: ..." with where its figures come from
+  std::string source;  // "device", or "table: ..." with where its figures come from
 };
 
 // "H200", "H100", "B200" or an arch ("sm_90a"); nullopt when the table has no such target.

@@ -22,40 +22,50 @@ namespace kf {
 
 struct Budget {
   std::int64_t attempts = 16;
-  std::chrono::milliseconds wall{0};         // 0: none
-  std::int64_t tokens = 0;                   // input + output; 0: none
-  std::int64_t cost_nanodollars = 0;         // 0: none
+  std::chrono::milliseconds wall{0};  // 0: none
+  std::int64_t tokens = 0;            // input + output; 0: none
+  std::int64_t cost_nanodollars = 0;  // 0: none
 };
 
 struct RunSettings {
   Budget budget;
   SearchSettings search;
   std::int32_t compile_jobs = 2;
-  std::int32_t screen_cases = 3;             // timed rows that every right candidate is timed on
-  double margin = 0.005;                     // of a win
-  std::int32_t max_variants = 16;            // tune points tried of one candidate
+  std::int32_t screen_cases = 3;   // timed rows that every right candidate is timed on
+  double margin = 0.005;           // of a win
+  std::int32_t max_variants = 16;  // tune points tried of one candidate
   RunSecret secret;
 };
 
 // What goes on, for the console and for `run --json`. One value an event; the loop never prints.
 struct Event {
   enum class Kind : std::uint8_t {
-    kRunStarted, kAsked, kReplied, kBuilt, kVerdict, kMeasured, kChampion, kRepairing, kLessons, kNote, kRunStopped,
+    kRunStarted,
+    kAsked,
+    kReplied,
+    kBuilt,
+    kVerdict,
+    kMeasured,
+    kChampion,
+    kRepairing,
+    kLessons,
+    kNote,
+    kRunStopped,
   } kind = Kind::kNote;
   AttemptId attempt;
   std::string text;
   std::optional<double> speedup;
 };
-using Observer = std::function<void(const Event&)>;   // called from several threads, one at a time
+using Observer = std::function<void(const Event&)>;  // called from several threads, one at a time
 
 enum class StopReason : std::uint8_t { kBudget, kInterrupted, kWaiting, kModelFailed, kRigFailed, kNothingToDo };
 std::string_view to_string(StopReason reason);
 
 struct RunResult {
   StopReason reason = StopReason::kBudget;
-  std::string detail;                        // "attempts: 16 of 16"
+  std::string detail;  // "attempts: 16 of 16"
   std::vector<Attempt> attempts;
-  std::optional<AttemptId> champion;         // best right candidate, if any
+  std::optional<AttemptId> champion;  // best right candidate, if any
   bool beat_baseline = false;
   std::vector<Lesson> lessons;
 };
@@ -65,14 +75,14 @@ struct RunResult {
 struct Factory {
   const Spec* spec = nullptr;
   DeviceFacts facts;
-  Model* writer = nullptr;                   // also the default of the other roles
-  Map<Model*> models;                        // by role name, where a role has its own
+  Model* writer = nullptr;  // also the default of the other roles
+  Map<Model*> models;       // by role name, where a role has its own
   Compiler* compiler = nullptr;
   Rig* rig = nullptr;
   Ledger* ledger = nullptr;
   Clock* clock = nullptr;
-  std::vector<Lesson> lessons;               // from --lessons and the store
-  std::string origin;                        // run folder's name, for the lessons
+  std::vector<Lesson> lessons;  // from --lessons and the store
+  std::string origin;           // run folder's name, for the lessons
   Observer observe;
 };
 
@@ -81,37 +91,38 @@ RunResult run_factory(const Factory& factory, const RunSettings& settings, std::
 
 // One candidate's straight line: audit, compile, plan, check, time, score. Used by run, eval and bench.
 struct EvaluationSettings {
-  std::vector<std::string> time_cases;       // case ids; empty: all of "time"
-  std::vector<std::string> check_cases;      // empty: all of "check"; timed cases are verified while they are timed
+  std::vector<std::string> time_cases;   // case ids; empty: all of "time"
+  std::vector<std::string> check_cases;  // empty: all of "check"; timed cases are verified while they are timed
   bool time = true, confirm = false, held_out = false;
   std::int32_t max_variants = 16;
-  std::int32_t max_quads = 48;               // of a timed case; fewer when its intervals are narrow before
+  std::int32_t max_quads = 48;  // of a timed case; fewer when its intervals are narrow before
   double margin = 0.005;
-  std::optional<Candidate> champion;         // second arm, with its assignment
+  std::optional<Candidate> champion;  // second arm, with its assignment
   Assignment champion_tune;
-  std::optional<Assignment> tune;            // this tune point only, no sweep
-  bool keep_going = false;                   // every gate that can still run, even after a refusal
+  std::optional<Assignment> tune;  // this tune point only, no sweep
+  bool keep_going = false;         // every gate that can still run, even after a refusal
   std::int32_t compile_jobs = 2;
-  VariantId variant;                         // for seeds
+  VariantId variant;  // for seeds
   RunSecret secret;
 };
 struct Evaluation {
   AttemptState state = AttemptState::kRejected;
   Verdict verdict;
-  std::vector<Verdict> steps;                // what each gate said, in order
+  std::vector<Verdict> steps;  // what each gate said, in order
   Assignment tune;
-  std::int32_t variant = 0;                  // index of `tune` among tune_points()
+  std::int32_t variant = 0;  // index of `tune` among tune_points()
   std::int32_t variants = 0;
   std::vector<KernelUse> kernels;
   std::optional<Score> score;
   std::optional<Measurement> measurement;
-  std::vector<Build> builds;                 // of the variant that counts, timed cases first
-  std::vector<std::string> build_cases;      // the first case that uses each of them
+  std::vector<Build> builds;             // of the variant that counts, timed cases first
+  std::vector<std::string> build_cases;  // the first case that uses each of them
   std::vector<std::string> notes;
-  std::vector<Cost> costs;                   // wall time of each step, in the order in which they first ended
-  std::optional<Fault> rig_fault;            // state kOpen: the rig failed; without it: interrupted
+  std::vector<Cost> costs;         // wall time of each step, in the order in which they first ended
+  std::optional<Fault> rig_fault;  // state kOpen: the rig failed; without it: interrupted
 };
-Evaluation evaluate(const Factory& factory, const Candidate& candidate, const EvaluationSettings& settings, std::stop_token stop);
+Evaluation evaluate(const Factory& factory, const Candidate& candidate, const EvaluationSettings& settings,
+                    std::stop_token stop);
 
 // Attempts as the ledger's records tell them; what resume, show and bench start from.
 std::vector<Attempt> attempts_of(const Ledger& ledger);

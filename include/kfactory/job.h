@@ -19,52 +19,52 @@ namespace kf {
 // A set of kernels that computes the operation: candidate, champion, baseline, copy.
 struct Arm {
   std::string name;
-  std::vector<Build> builds;          // every build that `plans` refer to
-  std::vector<ResolvedPlan> plans;    // one for each Job::cases
-  std::vector<Case> own_cases;        // one for each Job::cases when its tensors are not the spec's (copy); else empty
+  std::vector<Build> builds;        // every build that `plans` refer to
+  std::vector<ResolvedPlan> plans;  // one for each Job::cases
+  std::vector<Case> own_cases;      // one for each Job::cases when its tensors are not the spec's (copy); else empty
 };
 
 // The float64 reference of one case, computed `slice_extent` indices of `slice_axis` at a time.
 struct ReferencePlan {
-  std::string axis;                   // empty: one slice, the whole case
+  std::string axis;  // empty: one slice, the whole case
   std::int64_t extent = 0;
-  Case slice_case;                    // tensors: the inputs as they are, the outputs dense float64
+  Case slice_case;  // tensors: the inputs as they are, the outputs dense float64
   ResolvedPlan plan;
-  std::optional<Case> tail_case;      // the last, shorter slice
+  std::optional<Case> tail_case;  // the last, shorter slice
   std::optional<ResolvedPlan> tail_plan;
 };
 
 struct ReferenceArm {
   std::vector<Build> builds;
-  std::vector<ReferencePlan> plans;   // one for each Job::cases
+  std::vector<ReferencePlan> plans;  // one for each Job::cases
 };
 
 // One comparison that a check makes: these contents for that case.
 struct CheckPoint {
   std::int32_t case_index = 0;
   std::string family;
-  std::vector<std::uint64_t> seeds;   // contents, poison, ... : seeds[0] contents, seeds[1] poison
-  std::int64_t misalign = 0;          // bytes added to every base address (a multiple of every alignment)
+  std::vector<std::uint64_t> seeds;  // contents, poison, ... : seeds[0] contents, seeds[1] poison
+  std::int64_t misalign = 0;         // bytes added to every base address (a multiple of every alignment)
 };
 
 struct Job {
   enum class Kind : std::uint8_t { kDescribe, kAdmit, kCheck, kTime, kProfile, kConfirm } kind = Kind::kCheck;
   std::vector<Case> cases;
-  std::vector<Arm> arms;              // kCheck: one. kTime: candidate, champion, baselines, copy
+  std::vector<Arm> arms;  // kCheck: one. kTime: candidate, champion, baselines, copy
   ReferenceArm reference;
-  Build harness;                      // kernels/harness, for the device's architecture
+  Build harness;  // kernels/harness, for the device's architecture
   Map<Bound> bounds;
   Nonfinite nonfinite = Nonfinite::kUnspecified;
   bool deterministic = false;
-  std::vector<CheckPoint> checks;     // kCheck, kConfirm: in this order, stopping at the first failure
-  Map<std::vector<std::string>> families;   // Spec::families: a check's family holds for the inputs that list it;
-                                            // the others (and inputs of timed launches) take their first one
-  std::vector<std::string> relations; // kCheck: Spec::relations, tested on the smallest fitting case
-  bool keep_going = false;            // run every check even after a failure
+  std::vector<CheckPoint> checks;          // kCheck, kConfirm: in this order, stopping at the first failure
+  Map<std::vector<std::string>> families;  // Spec::families: a check's family holds for the inputs that list it;
+                                           // the others (and inputs of timed launches) take their first one
+  std::vector<std::string> relations;      // kCheck: Spec::relations, tested on the smallest fitting case
+  bool keep_going = false;                 // run every check even after a failure
   std::vector<std::uint64_t> time_seeds;   // kTime: one base seed for each case
   CacheState state = CacheState::kCold;
   ClockMethod method = ClockMethod::kEvents;
-  double target_half_width = 0.005;   // of the log ratio; stop when reached
+  double target_half_width = 0.005;  // of the log ratio; stop when reached
   std::int32_t min_quads = 8, max_quads = 48;
   std::chrono::milliseconds deadline{60'000};
   std::chrono::milliseconds launch_deadline{2'000};
@@ -73,14 +73,14 @@ struct Job {
 // Who is to blame. Rig faults are retried elsewhere and never enter a verdict.
 struct Fault {
   enum class Kind : std::uint8_t { kCandidate, kRig } kind = Kind::kRig;
-  std::string reason;                 // "timeout", "crash", "illegal_access", "garbage", "vanished", ...
+  std::string reason;  // "timeout", "crash", "illegal_access", "garbage", "vanished", ...
   std::string what;
 };
 
 struct CheckReport {
-  Verdict verdict;                    // the first failure, or passed
-  std::vector<Verdict> all;           // with Job::keep_going: one for each check
-  std::vector<Cost> costs{};          // of the job's process, by kind of work
+  Verdict verdict;            // the first failure, or passed
+  std::vector<Verdict> all;   // with Job::keep_going: one for each check
+  std::vector<Cost> costs{};  // of the job's process, by kind of work
 };
 
 // A row of the admission table: what was tried and whether it was refused as it must be.
@@ -94,16 +94,16 @@ struct AdmissionReport {
 };
 
 struct Profile {
-  Map<double> counters;               // by the field's metric names
-  std::vector<std::string> notes;     // "not permitted here: ..."
+  Map<double> counters;            // by the field's metric names
+  std::vector<std::string> notes;  // "not permitted here: ..."
 };
 
 struct TimeReport {
-  Verdict verdict;                    // of the timed outputs
-  std::int32_t arm = 0;               // index into Job::arms that a refusal is about; -1: one of several untrusted arms,
-                                      // timed alone they tell which
+  Verdict verdict;       // of the timed outputs
+  std::int32_t arm = 0;  // index into Job::arms that a refusal is about; -1: one of several untrusted arms,
+                         // timed alone they tell which
   Measurement measurement;
-  std::vector<Cost> costs{};          // of the job's process, by kind of work
+  std::vector<Cost> costs{};  // of the job's process, by kind of work
 };
 
 using Outcome = std::variant<DeviceFacts, CheckReport, TimeReport, AdmissionReport, Profile, Fault>;

@@ -15,26 +15,26 @@ std::string_view to_string(ClockMethod method);
 
 // One launch of one arm. Every sample reaches the factory, which recomputes all statistics.
 struct Sample {
-  std::int32_t arm = 0;         // index into CaseTiming::arms
-  std::int32_t quad = 0;        // palindrome that it belongs to
-  std::int32_t slot = 0;        // place inside the quad
+  std::int32_t arm = 0;   // index into CaseTiming::arms
+  std::int32_t quad = 0;  // palindrome that it belongs to
+  std::int32_t slot = 0;  // place inside the quad
   double nanoseconds = 0;
-  double sm_hertz = 0;          // mean SM clock; 0 = not read
+  double sm_hertz = 0;  // mean SM clock; 0 = not read
 };
 
 struct CaseTiming {
   std::string case_id;
   ClockMethod method = ClockMethod::kEvents;
   CacheState state = CacheState::kCold;
-  std::vector<std::string> arms;           // "candidate", "champion", "champion_again", "baseline:naive", "copy"
+  std::vector<std::string> arms;  // "candidate", "champion", "champion_again", "baseline:naive", "copy"
   std::vector<Sample> samples;
-  std::vector<std::string> notes;          // "clock fell to 1.2 GHz in quad 3", "rotation limited by memory"
-  std::int64_t verified = 0;               // timed launches whose outputs were compared
+  std::vector<std::string> notes;  // "clock fell to 1.2 GHz in quad 3", "rotation limited by memory"
+  std::int64_t verified = 0;       // timed launches whose outputs were compared
 };
 
 struct Measurement {
   std::vector<CaseTiming> cases;
-  double device_busy_share = 0;            // of the timing phase's wall time; its arms' own share beside it
+  double device_busy_share = 0;  // of the timing phase's wall time; its arms' own share beside it
   double arms_share = 0;
   std::string device, driver;
 };

@@ -29,41 +29,41 @@ enum class L2Promotion : std::uint8_t { kNone, k64B, k128B, k256B };
 
 struct TensorMapSpec {
   std::string name;
-  std::string of;                               // a tensor or a workspace
-  std::optional<Dtype> dtype;                   // default: the tensor's; a workspace must say
-  Expression offset;                            // bytes from its base
-  std::vector<Expression> dims;                 // innermost first, 1 to 5
-  std::vector<Expression> strides_bytes;        // of dims 1.., one fewer than dims
+  std::string of;                         // a tensor or a workspace
+  std::optional<Dtype> dtype;             // default: the tensor's; a workspace must say
+  Expression offset;                      // bytes from its base
+  std::vector<Expression> dims;           // innermost first, 1 to 5
+  std::vector<Expression> strides_bytes;  // of dims 1.., one fewer than dims
   std::vector<Expression> box;
-  std::vector<Expression> element_strides;      // default 1
+  std::vector<Expression> element_strides;  // default 1
   bool interleave_16b = false, interleave_32b = false;
   Swizzle swizzle = Swizzle::kNone;
   L2Promotion l2_promotion = L2Promotion::kNone;
-  bool oob_nan = false;                         // "oob": "nan" instead of zero
+  bool oob_nan = false;  // "oob": "nan" instead of zero
 };
 
 struct ArgSpec {
-  std::string text;                             // as written: "x", "M:i32", "eps"
-  std::string name;                             // tensor, workspace, tensor map or scalar ...
-  std::optional<Expression> value;              // ... or an integer expression
-  std::string type;                             // "i32", "i64", "u32", "u64", "f32", "f64"; empty for pointers
+  std::string text;                 // as written: "x", "M:i32", "eps"
+  std::string name;                 // tensor, workspace, tensor map or scalar ...
+  std::optional<Expression> value;  // ... or an integer expression
+  std::string type;                 // "i32", "i64", "u32", "u64", "f32", "f64"; empty for pointers
 };
 
 struct KernelSpec {
   std::string id, entry;
-  std::optional<Expression> when;               // 0: not launched
-  std::vector<Expression> grid, block, cluster; // 1 to 3 each; cluster may be empty
-  Expression shared;                            // dynamic bytes
+  std::optional<Expression> when;                // 0: not launched
+  std::vector<Expression> grid, block, cluster;  // 1 to 3 each; cluster may be empty
+  Expression shared;                             // dynamic bytes
   std::vector<ArgSpec> args;
-  std::vector<std::string> after;               // ids, "k[s]", "k[s-2]"; empty = the kernel before
+  std::vector<std::string> after;  // ids, "k[s]", "k[s-2]"; empty = the kernel before
   bool after_given = false;
-  std::optional<std::pair<std::string, Expression>> repeat;   // variable, count
+  std::optional<std::pair<std::string, Expression>> repeat;  // variable, count
   bool cooperative = false, pdl = false;
-  std::string cluster_policy = "default";       // "default", "spread", "load_balancing"
-  std::optional<int> carveout;                  // percent of shared memory; nullopt = default
+  std::string cluster_policy = "default";  // "default", "spread", "load_balancing"
+  std::optional<int> carveout;             // percent of shared memory; nullopt = default
 };
 
-using Assignment = Map<std::int64_t>;           // one value for each tune name
+using Assignment = Map<std::int64_t>;  // one value for each tune name
 
 struct LaunchPlan {
   std::string hypothesis;
@@ -111,12 +111,12 @@ struct Workspace {
 struct TensorMap {
   std::string name;
   bool of_workspace = false;
-  int index = 0;                                // into Case::tensors or ResolvedPlan::workspaces
+  int index = 0;  // into Case::tensors or ResolvedPlan::workspaces
   Dtype dtype = Dtype::kFloat32;
   std::int64_t offset_bytes = 0;
   std::vector<std::uint64_t> dims, strides_bytes;
   std::vector<std::uint32_t> box, element_strides;
-  int interleave = 0;                           // 0, 16, 32 bytes
+  int interleave = 0;  // 0, 16, 32 bytes
   Swizzle swizzle = Swizzle::kNone;
   L2Promotion l2_promotion = L2Promotion::kNone;
   bool oob_nan = false;
@@ -124,9 +124,9 @@ struct TensorMap {
 
 struct Arg {
   enum class Kind : std::uint8_t { kTensor, kWorkspace, kTensorMap, kScalar, kNull } kind = Kind::kScalar;
-  int index = 0;                                // kTensor: into Case::tensors; kNull: an absent optional
-  std::uint64_t bits = 0;                       // kScalar: little-endian value
-  int width = 8;                                // bytes
+  int index = 0;           // kTensor: into Case::tensors; kNull: an absent optional
+  std::uint64_t bits = 0;  // kScalar: little-endian value
+  int width = 8;           // bytes
 };
 
 struct LaunchFlags {
@@ -136,14 +136,14 @@ struct LaunchFlags {
 };
 
 struct Launch {
-  enum class Kind : std::uint8_t { kKernel, kMemcpy } kind = Kind::kKernel;   // kMemcpy: only our own copy row
-  std::string id;                               // "main", "k[3]"
+  enum class Kind : std::uint8_t { kKernel, kMemcpy } kind = Kind::kKernel;  // kMemcpy: only our own copy row
+  std::string id;                                                            // "main", "k[3]"
   std::string entry;
   std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
   std::uint32_t shared_bytes = 0;
   LaunchFlags flags;
-  std::vector<Arg> args;                        // kMemcpy: destination, source, bytes
-  std::vector<int> after;                       // earlier launches it waits for; {-1} never occurs
+  std::vector<Arg> args;   // kMemcpy: destination, source, bytes
+  std::vector<int> after;  // earlier launches it waits for; {-1} never occurs
 };
 
 struct ResolvedPlan {
@@ -151,7 +151,7 @@ struct ResolvedPlan {
   Digest build;
   std::vector<Workspace> workspaces;
   std::vector<TensorMap> maps;
-  std::vector<Launch> launches;                 // in launch order; empty only for empty outputs
+  std::vector<Launch> launches;  // in launch order; empty only for empty outputs
 };
 
 // Evaluates every expression for one case, checks each against the device's limits and the build's facts.
@@ -160,6 +160,7 @@ OrErrors<ResolvedPlan> resolve_plan(const Spec& spec, const LaunchPlan& plan, co
                                     const Assignment& assignment, const DeviceFacts& facts, const Build& build);
 
 // Blocks per multiprocessor, after the occupancy rules of the CUDA programming guide for facts.arch.
-int resident_blocks_per_sm(const KernelUse& use, int threads, std::int64_t dynamic_shared_bytes, const DeviceFacts& facts);
+int resident_blocks_per_sm(const KernelUse& use, int threads, std::int64_t dynamic_shared_bytes,
+                           const DeviceFacts& facts);
 
 }  // namespace kf

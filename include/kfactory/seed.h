@@ -17,7 +17,7 @@ enum class Purpose : std::uint8_t { kAdmit, kCheck, kRepeat, kTime, kConfirm, kP
 
 // First 8 bytes of SHA-256 over (secret, purpose, variant, case, use): no two uses share contents, and
 // nobody without the secret can predict them. Contents are philox(seed, element).
-std::uint64_t seed_for(const RunSecret& secret, Purpose purpose, VariantId variant,
-                       std::string_view case_id, std::uint64_t use);
+std::uint64_t seed_for(const RunSecret& secret, Purpose purpose, VariantId variant, std::string_view case_id,
+                       std::uint64_t use);
 
 }  // namespace kf

@@ -15,8 +15,8 @@ namespace kf {
 
 struct Axis {
   enum class Kind : std::uint8_t { kConst, kVar, kExpr } kind = Kind::kVar;
-  std::int64_t value = 0;   // kConst
-  Expression expression;    // kExpr, over other axes
+  std::int64_t value = 0;  // kConst
+  Expression expression;   // kExpr, over other axes
   std::string description;
 };
 
@@ -25,12 +25,12 @@ struct TensorSpec {
   std::string name;
   bool scalar = false;
   std::vector<Expression> shape;
-  std::vector<Expression> strides;   // in elements; empty = dense, row-major
-  std::int64_t align = 16;           // bytes that the base address is a multiple of
-  std::string dtype;                 // name of a Dtype or of an entry of Spec::types
+  std::vector<Expression> strides;  // in elements; empty = dense, row-major
+  std::int64_t align = 16;          // bytes that the base address is a multiple of
+  std::string dtype;                // name of a Dtype or of an entry of Spec::types
   TensorRole role = TensorRole::kInput;
-  bool optional = false;             // cases say which optional tensors are there
-  bool values_from_case = false;     // "values": "case": contents are listed in the case
+  bool optional = false;                // cases say which optional tensors are there
+  bool values_from_case = false;        // "values": "case": contents are listed in the case
   std::optional<double> default_value;  // scalars
   std::string description;
 };
@@ -40,13 +40,13 @@ struct WorkSpec {
 };
 
 struct SourceFile {
-  std::string path;     // as the spec names it, relative to the spec
+  std::string path;  // as the spec names it, relative to the spec
   std::string content;
 };
 
 struct ReferenceSpec {
-  SourceFile cuda;      // candidate file format; outputs are float64, conditions end in "__cond"
-  std::string slice;    // axis along which it may be computed in parts; empty = whole
+  SourceFile cuda;    // candidate file format; outputs are float64, conditions end in "__cond"
+  std::string slice;  // axis along which it may be computed in parts; empty = whole
 };
 
 struct BaselineSpec {
@@ -59,14 +59,14 @@ struct LimitsSpec {
   Expression workspace_bytes = Expression::constant(64LL << 20);
   bool deterministic = false;
   std::vector<std::string> nvrtc_flags;
-  std::vector<std::string> allow;   // "clock", "globaltimer", "gridid": special registers otherwise refused
+  std::vector<std::string> allow;  // "clock", "globaltimer", "gridid": special registers otherwise refused
 };
 
 struct ObjectiveSpec {
   std::string minimise = "latency";
   std::string aggregate = "geomean";
   CacheState state = CacheState::kCold;
-  double veto = 0.0;   // a case may be slower than the baseline by this share at most; 0 = no veto
+  double veto = 0.0;  // a case may be slower than the baseline by this share at most; 0 = no veto
 };
 
 enum class Nonfinite : std::uint8_t { kPropagate, kIsolate, kUnspecified };
@@ -74,22 +74,22 @@ enum class Nonfinite : std::uint8_t { kPropagate, kIsolate, kUnspecified };
 struct Spec {
   std::string name, op_type, description;
   std::vector<std::string> tags, constraints_text;
-  std::vector<Expression> constraints;                       // each must be non-zero for every case
+  std::vector<Expression> constraints;  // each must be non-zero for every case
   std::vector<std::pair<std::string, std::vector<Dtype>>> types;
-  std::vector<std::pair<std::string, Axis>> axes;            // in the order of the file
-  std::vector<TensorSpec> tensors;                           // inputs, then outputs, in the order of the file
+  std::vector<std::pair<std::string, Axis>> axes;  // in the order of the file
+  std::vector<TensorSpec> tensors;                 // inputs, then outputs, in the order of the file
   ReferenceSpec reference;
-  Map<Bound> tolerance;                                      // by output
+  Map<Bound> tolerance;  // by output
   WorkSpec work;
-  Map<std::vector<std::string>> families;                    // by input; first = default
+  Map<std::vector<std::string>> families;  // by input; first = default
   Nonfinite nonfinite = Nonfinite::kUnspecified;
-  Map<std::vector<Case>> cases;                              // "check", "time", "emulate", "held_out", expanded
-  std::vector<std::string> relations;                        // "permute:M", "scale:x", "concat:M"
-  std::string arch;                                          // "sm_90a"
+  Map<std::vector<Case>> cases;        // "check", "time", "emulate", "held_out", expanded
+  std::vector<std::string> relations;  // "permute:M", "scale:x", "concat:M"
+  std::string arch;                    // "sm_90a"
   LimitsSpec limits;
   ObjectiveSpec objective;
   std::vector<BaselineSpec> baselines;
-  std::string json;                                          // the file, byte for byte
+  std::string json;  // the file, byte for byte
 };
 
 // Reads specs/<name>.json with the files that it names (same folder or below it; no absolute path and

@@ -11,8 +11,18 @@ namespace kf {
 
 // In the order in which they run. docs/gates.md says what each refuses.
 enum class Gate : std::uint8_t {
-  kReply, kSourceAudit, kCompile, kBinaryAudit, kPlan, kCheck, kRepeat, kRelations, kTimedRun,
-  kPhysics, kCliffs, kConfirm,
+  kReply,
+  kSourceAudit,
+  kCompile,
+  kBinaryAudit,
+  kPlan,
+  kCheck,
+  kRepeat,
+  kRelations,
+  kTimedRun,
+  kPhysics,
+  kCliffs,
+  kConfirm,
 };
 std::string_view to_string(Gate gate);
 
@@ -20,17 +30,17 @@ std::string_view to_string(Gate gate);
 struct Mismatch {
   std::string output;
   std::int64_t elements = 0, wrong = 0;
-  std::int64_t unwritten = 0;                  // still hold the poison
-  std::int64_t class_errors = 0;               // NaN or Inf where the other is not
+  std::int64_t unwritten = 0;     // still hold the poison
+  std::int64_t class_errors = 0;  // NaN or Inf where the other is not
   std::vector<std::int64_t> worst_index;
-  double worst_out = 0, worst_ref = 0, worst_bound = 0;   // |out - ref| and what was allowed
-  double worst_ratio = 0;                      // error / bound; +inf for class errors
-  std::vector<std::int64_t> first_index, last_index;      // bounding box of the wrong elements
-  std::int64_t wrong_rows = 0, rows = 0;       // row = all dims but the last
+  double worst_out = 0, worst_ref = 0, worst_bound = 0;  // |out - ref| and what was allowed
+  double worst_ratio = 0;                                // error / bound; +inf for class errors
+  std::vector<std::int64_t> first_index, last_index;     // bounding box of the wrong elements
+  std::int64_t wrong_rows = 0, rows = 0;                 // row = all dims but the last
   std::int64_t wrong_columns = 0, columns = 0;
-  bool by_rms = false;                         // every element is within its bound; worst_* are a region's RMS error, RMS of
-                                               // ref and bound, worst_index its first element, wrong the elements of such regions
-  std::string shape;                           // in words: "every row, columns 4096..8191, all unwritten"
+  bool by_rms = false;  // every element is within its bound; worst_* are a region's RMS error, RMS of
+                        // ref and bound, worst_index its first element, wrong the elements of such regions
+  std::string shape;    // in words: "every row, columns 4096..8191, all unwritten"
 };
 
 // What a candidate did: a value. `reason` is a stable token for programs ("mismatch", "unwritten",
@@ -38,12 +48,12 @@ struct Mismatch {
 // "illegal_access", "timeout", "out_of_memory", "launch_refused", "unsupported", "checker"...).
 struct Verdict {
   bool passed = true;
-  Gate gate = Gate::kCheck;                    // the one that refused it, or the last one passed
+  Gate gate = Gate::kCheck;  // the one that refused it, or the last one passed
   std::string reason;
-  std::string message;                         // for people and for the Repairer
+  std::string message;  // for people and for the Repairer
   std::optional<Mismatch> mismatch;
   std::string case_id, family;
-  std::int64_t checks = 0;                     // launches whose outputs were compared
+  std::int64_t checks = 0;  // launches whose outputs were compared
 };
 
 // Wall time of one step, all its occurrences together. Steps of a job's process are named after the job:
@@ -51,7 +61,7 @@ struct Verdict {
 struct Cost {
   std::string step;
   double milliseconds = 0;
-  std::int64_t count = 0;                      // occurrences
+  std::int64_t count = 0;  // occurrences
   bool operator==(const Cost&) const = default;
 };
 

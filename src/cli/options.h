@@ -21,7 +21,8 @@ struct Options {
   std::vector<std::string> names;           // lessons merge: files; show: attempt
   std::string action;                       // lessons: list, merge; config: show
   std::string out, replay, exchange, record, lessons, cases;
-  bool resume = false, no_wait = false, json = false, explain = false, confirm = false, no_time = false, first_refusal = false;
+  bool resume = false, no_wait = false, json = false, explain = false, confirm = false, no_time = false,
+       first_refusal = false;
   std::string csv;
 };
 

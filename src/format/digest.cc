@@ -18,7 +18,9 @@ Digest sha256(std::span<const std::byte> bytes) {
   return digest;
 }
 
-Digest sha256(std::string_view text) { return sha256(std::as_bytes(std::span(text.data(), text.size()))); }
+Digest sha256(std::string_view text) {
+  return sha256(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 std::string to_hex(const Digest& digest) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -35,7 +37,8 @@ OrError<Digest> digest_from_hex(std::string_view hex) {
   const auto value = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
   Digest digest;
   if (hex.size() != 64) {
-    return std::unexpected(Error{"", "a SHA-256 digest has 64 hexadecimal digits, found " + std::to_string(hex.size()), ""});
+    return std::unexpected(
+        Error{"", "a SHA-256 digest has 64 hexadecimal digits, found " + std::to_string(hex.size()), ""});
   }
   for (std::size_t i = 0; i < 32; ++i) {
     const int high = value(hex[2 * i]);

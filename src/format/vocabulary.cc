@@ -31,7 +31,9 @@ constexpr std::array<DtypeRow, kDtypeCount> kDtypes{{
     {Dtype::kUint8, "uint8", 1, 0, false},
     {Dtype::kBool, "bool", 1, 0, false},
 }};
-const DtypeRow& row_of(Dtype dtype) { return kDtypes[static_cast<std::size_t>(dtype)]; }
+const DtypeRow& row_of(Dtype dtype) {
+  return kDtypes[static_cast<std::size_t>(dtype)];
+}
 
 }  // namespace
 
@@ -48,10 +50,18 @@ std::string to_string(const Errors& errors) {
   return text;
 }
 
-std::string_view to_string(Dtype dtype) { return row_of(dtype).name; }
-int size_in_bytes(Dtype dtype) { return row_of(dtype).bytes; }
-bool is_floating(Dtype dtype) { return row_of(dtype).floating; }
-int mantissa_bits(Dtype dtype) { return row_of(dtype).mantissa; }
+std::string_view to_string(Dtype dtype) {
+  return row_of(dtype).name;
+}
+int size_in_bytes(Dtype dtype) {
+  return row_of(dtype).bytes;
+}
+bool is_floating(Dtype dtype) {
+  return row_of(dtype).floating;
+}
+int mantissa_bits(Dtype dtype) {
+  return row_of(dtype).mantissa;
+}
 
 std::optional<Dtype> dtype_from_string(std::string_view name) {
   const auto* row = std::ranges::find(kDtypes, name, &DtypeRow::name);
