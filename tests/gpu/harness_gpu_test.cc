@@ -3,6 +3,7 @@
 // padding included.
 #include <random>
 
+#include "cuda/memory_pool.h"
 #include "gpu/fixture.h"
 #include "kernels/harness/fill.cuh"
 
@@ -22,6 +23,7 @@ struct Pair {
 struct HarnessOnGpu : GpuTest {
   Pair pair(std::int64_t bytes, std::int64_t misalign, std::uint64_t seed) {
     Pair made{buffer(bytes, misalign), harness::place({bytes, misalign}), {}};
+    made.at.total = cuda::MemoryPool::size_class(made.at.total);  // the rest of a pooled block is red zone
     made.host.resize(static_cast<std::size_t>(made.at.total));
     harness::poison(made.host, seed);
     EXPECT_TRUE(device().poison(made.device, seed));

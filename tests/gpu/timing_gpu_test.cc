@@ -68,7 +68,7 @@ TEST_F(Timing, AColdCopyIsSlowerThanAWarmOne) {
   const double warm = median_of({slots, CacheState::kWarm, ClockMethod::kEvents});
   std::printf("8 MiB copy: cold %.2f us, warm %.2f us\n", cold / 1e3, warm / 1e3);
   EXPECT_GT(cold, 1.1 * warm);
-  EXPECT_GT(cold, static_cast<double>(kBytes) / device().facts().dram_bytes_per_second * 1e9);  // it reads memory
+  EXPECT_GT(cold, static_cast<double>(kBytes) / device().calibrate().dram_bytes_per_second * 1e9);  // it reads memory
 }
 
 TEST_F(Timing, EventsExceedCuptiByTheirOwnCostOnly) {
@@ -205,7 +205,7 @@ TEST_F(Timing, AnEmptyBatchHasNoSamples) {
 struct FactsOnGpu : GpuTest {};
 
 TEST_F(FactsOnGpu, AreComplete) {
-  const DeviceFacts& facts = device().facts();
+  const DeviceFacts& facts = device().calibrate();
   std::printf("%s %s, driver %s, %d SMs, L2 %lld MiB, copy %.2f TB/s\n", facts.name.c_str(), facts.arch.c_str(),
               facts.driver.c_str(), facts.sm_count, static_cast<long long>(facts.l2_bytes >> 20),
               facts.dram_bytes_per_second / 1e12);
@@ -243,11 +243,11 @@ TEST_F(FactsOnGpu, WorkTakesTheLock) {
   {
     EXPECT_TRUE(cuda::GpuLock::acquire(options.lock_folder, uuid, std::chrono::milliseconds(0)));
   }  // opening does not
-  EXPECT_GT((*first)->facts().dram_bytes_per_second, 0);
+  EXPECT_GT((*first)->calibrate().dram_bytes_per_second, 0);
   EXPECT_FALSE(cuda::GpuLock::acquire(options.lock_folder, uuid, std::chrono::milliseconds(0)));
   const auto second = open_cuda_device(options);
   ASSERT_TRUE(second);
-  EXPECT_EQ((*second)->facts().dram_bytes_per_second, 0);
+  EXPECT_EQ((*second)->calibrate().dram_bytes_per_second, 0);
   EXPECT_NE((*second)->facts().source.find("in use by"), std::string::npos);
   const auto harness = compile(harness::harness_build_request((*second)->facts().arch));
   EXPECT_EQ((*second)->use_harness(*harness).error().kind, DeviceFault::Kind::kLost);

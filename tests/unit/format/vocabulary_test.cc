@@ -59,7 +59,7 @@ TEST(Names, EveryEnumeratorHasAWordOfItsOwn) {
   expect_distinct_words<Role>(static_cast<int>(Role::kLibrarian) + 1);
   expect_distinct_words<Stage>(static_cast<int>(Stage::kRun) + 1);
   expect_distinct_words<BuildFailure::Kind>(static_cast<int>(BuildFailure::Kind::kPolicy) + 1);
-  expect_distinct_words<DeviceFault::Kind>(static_cast<int>(DeviceFault::Kind::kLost) + 1);
+  expect_distinct_words<DeviceFault::Kind>(static_cast<int>(DeviceFault::Kind::kLaunchTruth) + 1);
   expect_distinct_words<ClockMethod>(static_cast<int>(ClockMethod::kHost) + 1);
   expect_distinct_words<Comparison>(static_cast<int>(Comparison::kRefused) + 1);
   expect_distinct_words<AttemptState>(static_cast<int>(AttemptState::kMeasured) + 1);
