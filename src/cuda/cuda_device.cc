@@ -212,7 +212,12 @@ OrFault<ModuleHandle> CudaDevice::load(const Build& build) {
 }
 
 void CudaDevice::unload(ModuleHandle module) {
-  modules_.erase(module);
+  // CUPTI seems to name kernel records by function handle: a handle that the driver gave again after an unload came
+  // with the name of the kernel that had it before (seen on an H200, driver 580.159.04). While records are taken,
+  // modules stay loaded; the process ends soon.
+  if (recorder_ == nullptr) {
+    modules_.erase(module);
+  }
 }
 
 OrFault<BufferHandle> CudaDevice::allocate(const BufferRequest& request) {

@@ -71,6 +71,11 @@ OrError<DescriptorPair> make_socket_pair() {
   return DescriptorPair{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
+ssize_t write_some(int fd, std::span<const std::byte> bytes) {
+  const HeldBrokenPipe held;
+  return ::write(fd, bytes.data(), bytes.size());
+}
+
 OrError<void> write_all(int fd, std::span<const std::byte> bytes) {
   const HeldBrokenPipe held;
   while (!bytes.empty()) {

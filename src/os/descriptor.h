@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sys/types.h>
+
 #include <cstddef>
 #include <span>
 #include <string>
@@ -42,6 +44,8 @@ OrError<DescriptorPair> make_pipe();
 // A connected pair of stream sockets, close-on-exec; both ends read and write.
 OrError<DescriptorPair> make_socket_pair();
 
+// write(2) once, but a reader that went away is EPIPE, never SIGPIPE.
+ssize_t write_some(int fd, std::span<const std::byte> bytes);
 // Writes everything, going on after short writes and interrupts. A reader that went away is an error, never SIGPIPE.
 OrError<void> write_all(int fd, std::span<const std::byte> bytes);
 OrError<void> write_all(int fd, std::string_view text);

@@ -65,7 +65,7 @@ struct LocalRig::Worker {
 
   void send() {
     while (sent < unsent.size()) {
-      const ssize_t count = ::write(process.in().get(), unsent.data() + sent, unsent.size() - sent);
+      const ssize_t count = write_some(process.in().get(), std::span(unsent).subspan(sent));
       if (count > 0) {
         sent += static_cast<std::size_t>(count);
       } else if (errno != EINTR) {

@@ -2,6 +2,8 @@
 // cheat: a full mask in a block of 48 threads
 // spec: tests/specs/rmsnorm.json
 // refused by: check: checker, mismatch
+// on cuda: check: mismatch
+// on cuda it may run right by chance: what missing lanes give is undefined
 /*kfactory
 { "plan": 1,
   "kernels": [{"name": "k", "grid": ["M"], "block": ["48"], "args": ["x", "w", "y", "N:i32", "LDX:i32", "eps"]}] }

@@ -241,6 +241,15 @@ Outcome FakeRig::run(const Job& job, std::stop_token) {
   if (job.kind == Job::Kind::kTime && job.method == ClockMethod::kCupti && has(job.arms.front(), "NO_CUPTI")) {
     return Fault{Fault::Kind::kRig, "unsupported", "no libcupti.so.13 here"};
   }
+  if (job.kind == Job::Kind::kTime && job.method == ClockMethod::kCupti && has(job.arms.front(), "MISREAD_ONCE") &&
+      std::exchange(misread_, true) == false) {
+    TimeReport report;
+    report.verdict.passed = false;
+    report.verdict.gate = Gate::kTimedRun;
+    report.verdict.reason = "launch_truth";
+    report.arm = 0;
+    return report;
+  }
   if (job.kind == Job::Kind::kTime) {
     return time(job);
   }

@@ -88,6 +88,7 @@ class FakeRig final : public Rig {
   DeviceFacts facts_;
   mutable std::mutex mutex_;
   std::vector<Job> jobs_;
+  bool misread_ = false;  // kernel records of MISREAD_ONCE were wrong already
 };
 
 // y = 2 x over N elements: four check cases from 8 to 1,000,000 elements, three timed ones, one held out.

@@ -72,6 +72,12 @@ TEST_F(TimingSteps, RefusesACandidateWhoseOtherGridsRan) {
   EXPECT_FALSE(evaluation.score);
 }
 
+TEST_F(TimingSteps, BelievesKernelRecordsOfOtherKernelsOnlyWhenTheySaySoTwice) {
+  const Evaluation evaluation = evaluate_one("MISREAD_ONCE NS=500");
+  ASSERT_EQ(evaluation.state, AttemptState::kMeasured) << evaluation.verdict.message;
+  EXPECT_GT(evaluation.score->cases.front().candidate_records.samples, 0);
+}
+
 TEST_F(TimingSteps, SaysThatThereAreNoKernelRecords) {
   const Evaluation evaluation = evaluate_one("NO_CUPTI");
   EXPECT_EQ(evaluation.state, AttemptState::kMeasured);
