@@ -56,7 +56,9 @@ struct Div32 {
 __attribute__((target_clones("default", "arch=haswell")))
 #endif
 void fma_all(float* d, const float* a, const float* b, const float* c) {
+#ifndef __clang__
 #pragma GCC ivdep
+#endif
   for (int l = 0; l < kLanes; ++l) {
     const float r = __builtin_fmaf(a[l], b[l], c[l]);
     d[l] = r != r ? std::bit_cast<float>(kNan32) : r;

@@ -74,7 +74,9 @@ struct alignas(64) Warp {
 template <class F>
 inline void each_lane(Mask lanes, F&& f) {
   if (lanes == kAllLanes) {
+#ifndef __clang__
 #pragma GCC ivdep
+#endif
     for (int lane = 0; lane < kLanes; ++lane) f(lane);
   } else {
     for (; lanes != 0; lanes &= lanes - 1) f(std::countr_zero(lanes));

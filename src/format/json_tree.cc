@@ -193,6 +193,13 @@ bool is_plain_key(std::string_view key) {
 
 }  // namespace
 
+JsonNode::JsonNode() = default;
+JsonNode::JsonNode(const JsonNode& other) = default;
+JsonNode::JsonNode(JsonNode&& other) noexcept = default;
+JsonNode& JsonNode::operator=(const JsonNode& other) = default;
+JsonNode& JsonNode::operator=(JsonNode&& other) noexcept = default;
+JsonNode::~JsonNode() = default;
+
 const JsonNode* JsonNode::member(std::string_view key) const {
   for (const auto& [name, value] : members) {
     if (name == key) {

@@ -13,6 +13,14 @@ namespace kf {
 // A JSON document as it was written: members in order, each value with its line. Unlike the usual object model it
 // refuses repeated keys, which RFC 8259 leaves to the reader and which hide mistakes in hand-written files.
 struct JsonNode {
+  // Out of line: a member function of std::pair<..., JsonNode> must not be needed before JsonNode is complete.
+  JsonNode();
+  JsonNode(const JsonNode& other);
+  JsonNode(JsonNode&& other) noexcept;
+  JsonNode& operator=(const JsonNode& other);
+  JsonNode& operator=(JsonNode&& other) noexcept;
+  ~JsonNode();
+
   enum class Kind : std::uint8_t { kNull, kBool, kInteger, kNumber, kString, kArray, kObject } kind = Kind::kNull;
   bool boolean = false;
   std::int64_t integer = 0;                               // kInteger: fits 64 bits

@@ -117,14 +117,17 @@ struct LocalRig::Worker {
   std::optional<Message> next(Time until, int stopped) {
     for (;;) {
       auto frame = reader.next();
-      auto message = frame && *frame ? read_message(**std::move(frame)) : OrError<Message>(Message{});
-      if (!frame || !message) {
-        gone = true;
-        trouble = "it sent what is no message: " + to_string(frame ? message.error() : frame.error());
-        return std::nullopt;
+      if (frame && *frame) {
+        auto message = read_message(**std::move(frame));
+        if (message) {
+          return *std::move(message);
+        }
+        frame = std::unexpected(message.error());
       }
-      if (*frame) {
-        return *std::move(message);
+      if (!frame) {
+        gone = true;
+        trouble = "it sent what is no message: " + to_string(frame.error());
+        return std::nullopt;
       }
       if (gone || !wait(until, stopped)) {
         return std::nullopt;
