@@ -96,19 +96,9 @@ int eval_command(Session& session) {
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
   const Machine machine = open_machine(session, spec.arch);
 
-  Factory factory;
-  factory.spec = &spec;
-  factory.facts = machine.facts;
-  factory.compiler = compiler.get();
-  factory.rig = machine.rig.get();
-  factory.clock = &clock;
-  EvaluationSettings settings;
-  settings.time_cases = timed_cases(session, spec, machine.facts);
-  settings.time = !session.options.no_time;
+  const Factory factory = judging_factory(spec, machine, *compiler, clock);
+  EvaluationSettings settings = evaluation_settings(session, spec, machine.facts);
   settings.confirm = settings.held_out = session.options.confirm;
-  settings.max_variants = static_cast<std::int32_t>(session.settings.count("run.max_variants"));
-  settings.margin = session.settings.share("run.margin");
-  settings.compile_jobs = static_cast<std::int32_t>(session.settings.count("run.compile_jobs"));
   const std::string& cases = session.options.cases;
   if (!settings.confirm && (cases.empty() || cases == "screen")) {
     settings.max_quads = kScreenQuads;  // what a run does with each candidate

@@ -131,4 +131,24 @@ std::string label_of(const DeviceFacts& facts) {
                                   : facts.name;
 }
 
+Factory judging_factory(const Spec& spec, const Machine& machine, Compiler& compiler, Clock& clock) {
+  Factory factory;
+  factory.spec = &spec;
+  factory.facts = machine.facts;
+  factory.compiler = &compiler;
+  factory.rig = machine.rig.get();
+  factory.clock = &clock;
+  return factory;
+}
+
+EvaluationSettings evaluation_settings(const Session& session, const Spec& spec, const DeviceFacts& facts) {
+  EvaluationSettings settings;
+  settings.time_cases = timed_cases(session, spec, facts);
+  settings.time = !session.options.no_time;
+  settings.max_variants = static_cast<std::int32_t>(session.settings.count("run.max_variants"));
+  settings.margin = session.settings.share("run.margin");
+  settings.compile_jobs = static_cast<std::int32_t>(session.settings.count("run.compile_jobs"));
+  return settings;
+}
+
 }  // namespace kf

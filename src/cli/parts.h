@@ -48,4 +48,9 @@ T or_usage(OrError<T> value) {
   return std::move(*value);
 }
 
+// A factory that judges candidates without a model or a ledger: eval, gauntlet. All arguments outlive it.
+Factory judging_factory(const Spec& spec, const Machine& machine, Compiler& compiler, Clock& clock);
+// What the command line and the settings say of an evaluation.
+EvaluationSettings evaluation_settings(const Session& session, const Spec& spec, const DeviceFacts& facts);
+
 }  // namespace kf
