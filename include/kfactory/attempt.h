@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <kfactory/build.h>
+#include <kfactory/estimate.h>
 #include <kfactory/measurement.h>
 #include <kfactory/model.h>
 #include <kfactory/plan.h>
@@ -25,7 +26,12 @@ struct CaseScore {
   std::string baseline_name;          // the fastest baseline that is correct in this case
   Interval to_baseline, to_champion;  // ratio_interval(...)
   Comparison against_baseline = Comparison::kInconclusive, against_champion = Comparison::kInconclusive;
-  double floor_nanoseconds = 0;  // physics: work over calibrated rates; 0 = unknown
+  std::string scaled_from;  // an estimate of the emulator: the case that ran, whose counts were scaled to this one
+  std::optional<Estimate> estimate;  // of the emulator, of the candidate: where its bound comes from
+  std::vector<LaunchCounts> counts;  // ... and what its launches did
+  double floor_nanoseconds = 0;      // physics: work over calibrated rates; 0 = unknown
+  bool suspect = false;              // faster than its floor, and no counters that explain it
+  Map<double> counters;              // of the candidate's launch, by metric; where they were taken
   std::vector<std::string> notes;
 };
 
@@ -36,7 +42,9 @@ struct Score {
   double speedup = 0;                // geomean over cases of baseline / candidate
   double speedup_over_champion = 0;  // 0: there was no champion
   Comparison against_baseline = Comparison::kInconclusive, against_champion = Comparison::kInconclusive;
-  bool confirmed = false;  // again in a fresh process with fresh seeds
+  bool confirmed = false;                    // again in a fresh process with fresh seeds
+  std::string counters_refused;              // why there are no counters, where they were wanted
+  std::optional<SanitizerReport> sanitizer;  // of a confirmation: compute-sanitizer's word, evidence only
 };
 
 enum class AttemptState : std::uint8_t {

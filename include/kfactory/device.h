@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include <kfactory/device_facts.h>
 #include <kfactory/measurement.h>
 #include <kfactory/plan.h>
+#include <kfactory/values.h>
 #include <kfactory/verdict.h>
 
 namespace kf {
@@ -29,8 +32,9 @@ struct DeviceFault {
     kLost,
     kLaunchTruth,  // other operations ran than a timed batch queued (ClockMethod::kCupti)
   } kind = Kind::kLost;
-  std::string detail;      // for kChecker and kUnsupported: kernel, source line, block, thread, address
-  std::int32_t slot = -1;  // of a timed batch: the slot that it is about; -1: not known
+  std::string detail;                // for kChecker and kUnsupported: kernel, source line, block, thread, address
+  std::int32_t slot = -1;            // of a timed batch: the slot that it is about; -1: not known
+  std::optional<Finding> finding{};  // of the emulator
 };
 std::string_view to_string(DeviceFault::Kind kind);
 template <class T>
@@ -90,6 +94,23 @@ struct TimedBatch {
   ClockMethod method = ClockMethod::kEvents;
 };
 
+// What else happens on the device while a plan runs; everything is drawn from `seed`.
+struct Disturbance {
+  std::uint64_t seed = 0;
+  // Of the multiprocessors: work of ours keeps every other block off them; half of it moves memory meanwhile.
+  double held_share = 0;
+  // Random waits between the plan's launches, or all of them queued before the first may start.
+  bool pauses = false;
+};
+
+// Counters of a plan's launch, by the field's metric names. They take several launches.
+struct CountRequest {
+  Slot slot;
+  CacheState state = CacheState::kCold;
+  std::vector<std::string> metrics;            // those that the device does not have are left out of the answer
+  std::function<OrFault<void>()> before_pass;  // contents anew; may call verbs
+};
+
 // Worker side only: cuda, emulator, or registered C++ functions (tests/fakes/host_device.h). Verbs: no
 // caller sees a stream or a pointer. Not thread-safe. After kIllegalAccess, kTimeout or kLost only the
 // destructor may be called.
@@ -143,8 +164,21 @@ struct Device {
   virtual OrFault<void> run(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
                             std::span<const BufferHandle> workspaces,
                             std::span<const std::int64_t> slice_offsets_bytes) = 0;
+  // run() on a disturbed device. Multiprocessors stay held until the plan has ended, so a plan whose blocks wait for
+  // blocks that need not run at the same time never ends (kTimeout, after several launch deadlines). A plan with a
+  // cooperative launch or clusters may need all of them at once: there they are held for the first moments only.
+  virtual OrFault<void> run_disturbed(ModuleHandle module, const ResolvedPlan& plan,
+                                      std::span<const BufferHandle> tensors, std::span<const BufferHandle> workspaces,
+                                      const Disturbance& disturbance) = 0;
   // Samples in slot order (arm and slot filled in). One gated batch: flush, event, op, event for each slot.
   virtual OrFault<std::vector<Sample>> time(const TimedBatch& batch) = 0;
+  // What the last batch did, by slot and launch; empty where the device does not count.
+  virtual std::vector<std::vector<LaunchCounts>> launch_counts() const { return {}; }
+  // kUnsupported: this device has no counters, or does not let this process read them; the detail says which.
+  virtual OrFault<Map<double>> count(const CountRequest& request) {
+    static_cast<void>(request);
+    return std::unexpected(DeviceFault{DeviceFault::Kind::kUnsupported, "this device has no counters"});
+  }
   // Between launches of different arms: shared memory of every SM and a large local frame get random bytes.
   virtual OrFault<void> scrub_shared(std::uint64_t seed) = 0;
 };

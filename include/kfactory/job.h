@@ -39,6 +39,16 @@ struct ReferenceArm {
   std::vector<ReferencePlan> plans;  // one for each Job::cases
 };
 
+// The reference once more, compiled otherwise: in float32 (`double` read as `float`; as a pair of float32 sums that
+// take terms in turns), or for float32 inputs where the case's are narrower, so that they can be moved by a float32
+// ulp.
+struct ReferenceVariant {
+  enum class Kind : std::uint8_t { kFloat32, kFloat32Pairs, kWideInputs } kind = Kind::kFloat32;
+  std::vector<Case> cases;  // kWideInputs: one for each Job::cases; else empty
+  ReferenceArm arm;         // empty where it could not be built
+  std::string unavailable;  // why
+};
+
 // One comparison that a check makes: these contents for that case.
 struct CheckPoint {
   std::int32_t case_index = 0;
@@ -48,7 +58,15 @@ struct CheckPoint {
 };
 
 struct Job {
-  enum class Kind : std::uint8_t { kDescribe, kAdmit, kCheck, kTime, kProfile, kConfirm } kind = Kind::kCheck;
+  enum class Kind : std::uint8_t {
+    kDescribe,
+    kAdmit,
+    kCheck,
+    kTime,
+    kProfile,
+    kConfirm,
+    kSanitize
+  } kind = Kind::kCheck;
   std::vector<Case> cases;
   std::vector<Arm> arms;  // kCheck: one. kTime: candidate, champion, baselines, copy
   ReferenceArm reference;
@@ -59,13 +77,22 @@ struct Job {
   std::vector<CheckPoint> checks;          // kCheck, kConfirm: in this order, stopping at the first failure
   Map<std::vector<std::string>> families;  // Spec::families: a check's family holds for the inputs that list it;
                                            // the others (and inputs of timed launches) take their first one
-  std::vector<std::string> relations;      // kCheck: Spec::relations, tested on the smallest fitting case
-  bool keep_going = false;                 // run every check even after a failure
-  std::vector<std::uint64_t> time_seeds;   // kTime: one base seed for each case
+  // kAdmit: all kinds. kCheck: kWideInputs, where a bound leaves out ill-conditioned elements.
+  std::vector<ReferenceVariant> variants;
+  // kAdmit: cases of timed extents with the families of full-size checks; each half of an input must matter in one.
+  std::vector<CheckPoint> influence;
+  std::vector<std::string> relations;     // kCheck: Spec::relations, tested on the smallest fitting case
+  bool keep_going = false;                // run every check even after a failure
+  std::vector<std::uint64_t> time_seeds;  // kTime: one base seed for each case
   CacheState state = CacheState::kCold;
   ClockMethod method = ClockMethod::kEvents;
   double target_half_width = 0.005;  // of the log ratio; stop when reached
   std::int32_t min_quads = 8, max_quads = 48;
+  // kTime: quads that are run once more with the control in the candidate's place ("champion_apart"): the original must
+  // be as fast beside the candidate as beside itself. 0: not tested.
+  std::int32_t control_quads = 0;
+  std::vector<std::string> counters;             // kProfile: metrics of arms[0], by the field's names
+  std::chrono::milliseconds tool_limit{60'000};  // kSanitize: of each tool
   std::chrono::milliseconds deadline{60'000};
   std::chrono::milliseconds launch_deadline{2'000};
 };
@@ -94,8 +121,10 @@ struct AdmissionReport {
 };
 
 struct Profile {
-  Map<double> counters;            // by the field's metric names
-  std::vector<std::string> notes;  // "not permitted here: ..."
+  Verdict verdict;                  // of a launch that faulted while it was counted
+  std::vector<CaseCounters> cases;  // one for each Job::cases, in order; fewer when `refused` or refuted
+  std::string refused;              // why this process may not read counters, in CUPTI's words; empty: it may
+  std::vector<Cost> costs{};
 };
 
 struct TimeReport {
@@ -106,6 +135,6 @@ struct TimeReport {
   std::vector<Cost> costs{};  // of the job's process, by kind of work
 };
 
-using Outcome = std::variant<DeviceFacts, CheckReport, TimeReport, AdmissionReport, Profile, Fault>;
+using Outcome = std::variant<DeviceFacts, CheckReport, TimeReport, AdmissionReport, Profile, SanitizerReport, Fault>;
 
 }  // namespace kf

@@ -19,6 +19,7 @@ enum class Gate : std::uint8_t {
   kCheck,
   kRepeat,
   kRelations,
+  kPerturbation,
   kTimedRun,
   kPhysics,
   kCliffs,
@@ -38,9 +39,26 @@ struct Mismatch {
   std::vector<std::int64_t> first_index, last_index;     // bounding box of the wrong elements
   std::int64_t wrong_rows = 0, rows = 0;                 // row = all dims but the last
   std::int64_t wrong_columns = 0, columns = 0;
-  bool by_rms = false;  // every element is within its bound; worst_* are a region's RMS error, RMS of
-                        // ref and bound, worst_index its first element, wrong the elements of such regions
-  std::string shape;    // in words: "every row, columns 4096..8191, all unwritten"
+  bool by_rms = false;   // every element is within its bound; worst_* are a region's RMS error, RMS of
+                         // ref and bound, worst_index its first element, wrong the elements of such regions
+  bool inexact = false;  // within its bound, but not the reference, rounded, where the contents make that possible
+  std::string shape;     // in words: "every row, columns 4096..8191, all unwritten"
+};
+
+// A place in the candidate's source.
+struct SourcePlace {
+  std::string file;                     // as the compiler knows it; empty without line information
+  std::int64_t line = 0, ptx_line = 0;  // 0: not known
+  std::string instruction;              // "st.shared.f32"
+  std::string role;                     // "here"; of others: what they did, "wrote", "read", "waits"
+};
+
+// What a checker of the emulator found.
+struct Finding {
+  std::string kind;  // "out_of_bounds", "misaligned", "uninitialised", "race", "deadlock", ...: docs/emulator.md
+  std::string kernel, what;
+  std::vector<SourcePlace> places;  // the first is where it was found
+  std::vector<std::int64_t> block, thread;
 };
 
 // What a candidate did: a value. `reason` is a stable token for programs ("mismatch", "unwritten",
@@ -53,7 +71,8 @@ struct Verdict {
   std::string message;  // for people and for the Repairer
   std::optional<Mismatch> mismatch;
   std::string case_id, family;
-  std::int64_t checks = 0;  // launches whose outputs were compared
+  std::int64_t checks = 0;         // launches whose outputs were compared
+  std::optional<Finding> finding;  // of the emulator; `message` says the same in words
 };
 
 // Wall time of one step, all its occurrences together. Steps of a job's process are named after the job:

@@ -10,7 +10,16 @@ struct Words4 {
 };
 
 // Uses of the generator that must never share words.
-enum Stream : u32 { kElementStream, kChoiceStream, kRowStream, kTensorStream, kPoisonStream, kScrubStream };
+enum Stream : u32 {
+  kElementStream,
+  kChoiceStream,
+  kRowStream,
+  kTensorStream,
+  kPoisonStream,
+  kScrubStream,
+  kDisturbanceStream,
+  kRunStream
+};
 
 KF_FN Words4 philox_block(Words4 counter, u32 key0, u32 key1) {
   for (int round = 0; round < 10; ++round) {

@@ -56,6 +56,54 @@ extern "C" __global__ void __launch_bounds__(512)
   }
 }
 
+// Keeps other work off multiprocessors, until *release is set (mapped memory) or `longest` nanoseconds are over.
+// Launched with one block a multiprocessor, each with all the shared memory that a block may have, on an idle device:
+// no other block fits beside one that stays. `seed` picks who stays, `held` of 2^32 of them; one multiprocessor is
+// always left. Half of the held ones move memory meanwhile. `staggered`: each lets go after a random part of `longest`.
+// A block writes to its word of `states` (mapped memory) when it is there: 1 if it leaves at once, 2 if it stays.
+extern "C" __global__ void __launch_bounds__(256)
+    kf_disturb(volatile unsigned int* release, volatile unsigned int* states, kf::harness::u64 seed, unsigned int held,
+               kf::harness::u64 longest, unsigned int staggered, uint4* scratch, kf::harness::i64 vectors) {
+  unsigned int sm, count;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  asm volatile("mov.u32 %0, %%nsmid;" : "=r"(count));
+  const kf::harness::Words4 draw = kf::harness::philox(seed, sm, kf::harness::kDisturbanceStream);
+  const bool stays = draw.x < held && sm != static_cast<unsigned int>(seed % count);
+  if (threadIdx.x == 0) {
+    states[blockIdx.x] = stays ? 2 : 1;
+    __threadfence_system();
+  }
+  if (!stays) {
+    return;
+  }
+  const kf::harness::u64 start = kf::harness::global_nanoseconds();
+  const kf::harness::u64 mine = staggered != 0 ? longest * (draw.y >> 12) >> 20 : longest;
+  const bool moves = (draw.z & 1) != 0;
+  extern __shared__ unsigned int shared[];  // the block is given all that there is; one word is used
+  kf::harness::i64 at = (static_cast<kf::harness::i64>(draw.w) * blockDim.x) % vectors;
+  for (;;) {
+    if (threadIdx.x == 0) {
+      shared[0] = *release != 0 || kf::harness::global_nanoseconds() - start > mine;
+    }
+    __syncthreads();
+    if (shared[0] != 0) {
+      return;
+    }
+    if (!moves) {
+      __nanosleep(1000);
+    }
+    for (int i = 0; moves && i < 64; ++i) {
+      at = at + 4099 * static_cast<kf::harness::i64>(blockDim.x);
+      at -= at >= vectors ? vectors : 0;
+      const kf::harness::i64 here = (at + threadIdx.x) % vectors;
+      uint4 value = __ldcg(scratch + here);
+      value.x += 1;
+      __stcg(scratch + here, value);
+    }
+    __syncthreads();  // nobody reads the word any more
+  }
+}
+
 // Ends when everything before it has: stands between a kernel launched with programmatic dependent launch, which
 // dependents may overlap, and the stop event.
 extern "C" __global__ void kf_fence() {}

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/cuda_device.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
 
+#include "cuda/bandwidth.h"
+#include "cuda/counters.h"
+#include "cuda/disturber.h"
 #include "cuda/facts.h"
 #include "cuda/gpu_lock.h"
 #include "cuda/memory_pool.h"
@@ -15,6 +19,16 @@ namespace {
 
 [[noreturn]] void raise(DeviceFault::Kind kind, std::string detail) {
   throw Faulted{{kind, std::move(detail)}};
+}
+
+// A disturbed launch has a part of the device, and part of its bandwidth.
+constexpr int kDisturbedDeadlines = 4;
+
+// Does the plan have blocks that the hardware must place at the same time?
+bool runs_together(const ResolvedPlan& plan) {
+  return std::ranges::any_of(plan.launches, [](const Launch& launch) {
+    return launch.flags.cooperative || launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1;
+  });
 }
 
 template <class T>
@@ -67,7 +81,10 @@ class CudaDevice final : public Device {
   OrFault<void> run(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
                     std::span<const BufferHandle> workspaces,
                     std::span<const std::int64_t> slice_offsets_bytes) override;
+  OrFault<void> run_disturbed(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
+                              std::span<const BufferHandle> workspaces, const Disturbance& disturbance) override;
   OrFault<std::vector<Sample>> time(const TimedBatch& batch) override;
+  OrFault<Map<double>> count(const CountRequest& request) override;
   OrFault<void> scrub_shared(std::uint64_t seed) override;
 
  private:
@@ -94,6 +111,7 @@ class CudaDevice final : public Device {
   }
 
   void take_lock();
+  Timer& timer();
   HarnessKernels& kernels();
   const Buffer& at(BufferHandle handle) const;
   const Buffer& at(BufferHandle handle, const Tensor& tensor) const;
@@ -108,8 +126,11 @@ class CudaDevice final : public Device {
   std::chrono::milliseconds launch_deadline_{2'000};
   std::unique_ptr<HarnessKernels> kernels_;
   std::unique_ptr<StreamSet> streams_;
-  std::unique_ptr<Timer> timer_;  // made by the first batch: its flush buffer is large
+  std::unique_ptr<Timer> timer_;          // made by the first batch: its flush buffer is large
+  std::unique_ptr<Disturber> disturber_;  // made by the first disturbed launch
   std::unique_ptr<ActivityRecorder> recorder_;
+  std::unique_ptr<RangeCounter> counter_;  // made by the first count, for its metrics
+  std::vector<std::string> counted_;
   MemoryPool pool_{gpu_};
   std::map<BufferHandle, Buffer> buffers_;
   std::map<ModuleHandle, KernelTable> modules_;
@@ -131,7 +152,7 @@ void CudaDevice::take_lock() {
 const DeviceFacts& CudaDevice::calibrate() {
   const auto measured = verb([&] {
     take_lock();
-    facts_.dram_bytes_per_second = copy_rate(gpu_);
+    facts_.dram_bytes_per_second = memory_rate(gpu_);
   });
   if (!measured) {
     facts_.source = "device; bandwidth is not calibrated: " + measured.error().detail;
@@ -378,14 +399,67 @@ OrFault<void> CudaDevice::run(ModuleHandle module, const ResolvedPlan& plan, std
   });
 }
 
+Timer& CudaDevice::timer() {
+  if (timer_ == nullptr) {
+    timer_ = std::make_unique<Timer>(gpu_, kernels(), *streams_, facts_.l2_bytes);
+  }
+  return *timer_;
+}
+
+OrFault<Map<double>> CudaDevice::count(const CountRequest& request) {
+  return verb([&] {
+    recorder_.reset();  // CUPTI serves one of them at a time
+    if (counter_ == nullptr || counted_ != request.metrics) {
+      counter_.reset();
+      counter_ = value_of(RangeCounter::open(gpu_, options_.toolkit, request.metrics));
+      counted_ = request.metrics;
+    }
+    const std::vector<Range> tensors = ranges(request.slot.tensors, {});
+    PreparedPlan prepared = prepare_plan(gpu_, module_at(request.slot.module), *request.slot.plan, tensors,
+                                         ranges(request.slot.workspaces, {}));
+    streams_->grow(prepared);
+    const auto prepare = [&] {
+      if (const auto renewed = request.before_pass(); !renewed) {
+        throw Faulted{renewed.error()};
+      }
+      timer().prepare_cache(request.state, tensors);
+      gpu_.wait(kOwnDeadline);
+    };
+    return value_of(counter_->count(prepare, [&] {
+      streams_->enqueue(prepared, gpu_.stream());
+      gpu_.wait(kDisturbedDeadlines * launch_deadline_);
+    }));
+  });
+}
+
+OrFault<void> CudaDevice::run_disturbed(ModuleHandle module, const ResolvedPlan& plan,
+                                        std::span<const BufferHandle> tensors, std::span<const BufferHandle> workspaces,
+                                        const Disturbance& disturbance) {
+  return verb([&] {
+    if (disturber_ == nullptr) {
+      disturber_ = std::make_unique<Disturber>(gpu_, kernels());
+    }
+    PreparedPlan prepared = prepare_plan(gpu_, module_at(module), plan, ranges(tensors, {}), ranges(workspaces, {}));
+    streams_->grow(prepared);
+    gpu_.wait(kOwnDeadline);  // the device must be idle before its multiprocessors are held
+    const auto deadline = kDisturbedDeadlines * launch_deadline_;
+    try {
+      disturber_->during(disturbance, {runs_together(plan), prepared.operations(), deadline},
+                         [&](const auto& between) { streams_->enqueue(prepared, gpu_.stream(), between); });
+    } catch (const Faulted& faulted) {
+      if (!leaves_context_unusable(faulted.fault.kind)) {
+        streams_->drain(gpu_, deadline);
+      }
+      throw;
+    }
+  });
+}
+
 OrFault<std::vector<Sample>> CudaDevice::time(const TimedBatch& batch) {
   return verb([&] {
     if (batch.method == ClockMethod::kEstimate || batch.method == ClockMethod::kHost) {
       raise(DeviceFault::Kind::kUnsupported,
             "this device has events, graph and cupti clocks, not \"" + std::string(to_string(batch.method)) + "\"");
-    }
-    if (timer_ == nullptr) {
-      timer_ = std::make_unique<Timer>(gpu_, kernels(), *streams_, facts_.l2_bytes);
     }
     if (batch.method == ClockMethod::kCupti && recorder_ == nullptr) {
       recorder_ = value_of(ActivityRecorder::open(options_.toolkit));
@@ -399,7 +473,7 @@ OrFault<std::vector<Sample>> CudaDevice::time(const TimedBatch& batch) {
       slots.push_back({slot.arm, std::move(plan), std::move(tensors)});
     }
     try {
-      return timer_->time(slots, batch.state, batch.method, launch_deadline_, recorder_.get());
+      return timer().time(slots, batch.state, batch.method, launch_deadline_, recorder_.get());
     } catch (const Faulted& faulted) {
       if (!leaves_context_unusable(faulted.fault.kind)) {
         streams_->drain(gpu_, launch_deadline_ * static_cast<int>(slots.size() + 1));

@@ -127,31 +127,4 @@ std::map<int, int> cluster_slots(const Gpu& gpu, const DeviceFacts& facts) {
   return slots;
 }
 
-double copy_rate(Gpu& gpu) {
-  constexpr std::size_t kBytes = 512u << 20;
-  constexpr int kTrials = 5;
-  std::size_t free = 0;
-  std::size_t total = 0;
-  gpu.check(gpu->cuMemGetInfo(&free, &total), "cuMemGetInfo");
-  if (free < 4 * kBytes) {
-    return 0.0;
-  }
-  const Memory from = make_memory(gpu, kBytes);
-  const Memory to = make_memory(gpu, kBytes);
-  gpu.check(gpu->cuMemsetD8Async(from.get(), 0x5A, kBytes, gpu.stream()), "cuMemsetD8Async");
-  const Event start = make_event(gpu, true);
-  const Event stop = make_event(gpu, true);
-  float best = 0.0f;
-  for (int trial = 0; trial < kTrials; ++trial) {
-    gpu.check(gpu->cuEventRecord(start.get(), gpu.stream()), "cuEventRecord");
-    gpu.check(gpu->cuMemcpyDtoDAsync(to.get(), from.get(), kBytes, gpu.stream()), "cuMemcpyDtoDAsync");
-    gpu.check(gpu->cuEventRecord(stop.get(), gpu.stream()), "cuEventRecord");
-    gpu.wait(kOwnDeadline);
-    float milliseconds = 0.0f;
-    gpu.check(gpu->cuEventElapsedTime(&milliseconds, start.get(), stop.get()), "cuEventElapsedTime");
-    best = trial == 0 ? milliseconds : std::min(best, milliseconds);
-  }
-  return best > 0.0f ? 2.0 * static_cast<double>(kBytes) / (1e-3 * static_cast<double>(best)) : 0.0;
-}
-
 }  // namespace kf::cuda

@@ -16,7 +16,5 @@ DeviceFacts attribute_facts(const Driver& driver, CUdevice device);
 // Clusters that fit on the device with one block, of all the shared memory it may have, on each multiprocessor. Empty
 // where it cannot be found out.
 std::map<int, int> cluster_slots(const Gpu& gpu, const DeviceFacts& facts);
-// Read and write bytes a second of a large copy, the best of a few; 0 when there is too little free memory.
-double copy_rate(Gpu& gpu);
 
 }  // namespace kf::cuda

@@ -218,6 +218,17 @@ void HarnessKernels::gate(CUstream stream, CUdeviceptr open, CUdeviceptr timed_o
   launch_grid("kf_gate", 1u, 1u, 0u, stream, open, timed_out, static_cast<u64>(timeout_nanoseconds));
 }
 
+void HarnessKernels::disturb(CUstream stream, const DisturbArgs& with) {
+  gpu_.check(gpu_->cuFuncSetAttribute(find("kf_disturb"), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      static_cast<int>(shared_per_block_)),
+             "cuFuncSetAttribute");
+  const double held = std::clamp(with.held_share, 0.0, 1.0) * 4294967295.0;
+  launch_grid("kf_disturb", clock_blocks(), 256u, static_cast<unsigned>(shared_per_block_), stream, with.release,
+              with.states, static_cast<u64>(with.seed), static_cast<unsigned int>(held),
+              static_cast<u64>(with.longest_nanoseconds), static_cast<unsigned int>(with.staggered), with.scratch,
+              static_cast<i64>(with.scratch_bytes / 16));
+}
+
 void HarnessKernels::read_clock(CUstream stream, CUdeviceptr pair) {
   launch_grid("kf_clock", clock_blocks(), 1u, 0u, stream, pair);
 }

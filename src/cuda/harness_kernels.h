@@ -38,6 +38,17 @@ class HarnessKernels {
 
   // Around timed work; all queued on `stream`.
   void gate(CUstream stream, CUdeviceptr open, CUdeviceptr timed_out, std::uint64_t timeout_nanoseconds);
+  // `states`: one word for each of clock_blocks() blocks. See kf_disturb.
+  struct DisturbArgs {
+    CUdeviceptr release = 0, states = 0;
+    std::uint64_t seed = 0;
+    double held_share = 0;
+    std::uint64_t longest_nanoseconds = 0;
+    bool staggered = false;
+    CUdeviceptr scratch = 0;
+    std::int64_t scratch_bytes = 0;
+  };
+  void disturb(CUstream stream, const DisturbArgs& with);
   void read_clock(CUstream stream, CUdeviceptr pair);
   void read_sweep(CUstream stream, CUdeviceptr data, std::int64_t bytes);
   unsigned clock_blocks() const { return static_cast<unsigned>(sm_count_); }

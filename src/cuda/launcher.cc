@@ -256,7 +256,7 @@ void StreamSet::launch(PreparedLaunch& launch, CUstream stream) const {
   }
 }
 
-void StreamSet::enqueue(PreparedPlan& plan, CUstream main) {
+void StreamSet::enqueue(PreparedPlan& plan, CUstream main, const std::function<void()>& between) {
   const auto stream_of = [&](int index) {
     return index == 0 ? main : streams_[static_cast<std::size_t>(index) - 1].get();
   };
@@ -279,6 +279,9 @@ void StreamSet::enqueue(PreparedPlan& plan, CUstream main) {
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     PreparedLaunch& next = plan.launches[i];
     const CUstream stream = stream_of(next.stream);
+    if (between && i > 0) {
+      between();
+    }
     for (const int before : next.waits) {
       join(stream, before);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <deque>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,7 +68,8 @@ class StreamSet {
   StreamSet(const Gpu& gpu, CUfunction fence) : gpu_(gpu), fence_(fence) {}
   void grow(const PreparedPlan& plan);
   // Queues the plan between whatever is on `main` before and after: forks from it and joins it again.
-  void enqueue(PreparedPlan& plan, CUstream main);
+  // `between` is called before each launch but the first.
+  void enqueue(PreparedPlan& plan, CUstream main, const std::function<void()>& between = {});
   // Waits for all streams, after a plan of which only a part was queued.
   void drain(Gpu& gpu, std::chrono::milliseconds deadline) const;
 

@@ -188,19 +188,21 @@ void Timer::note_slot(int slot, const PreparedPlan& plan) {
   }
 }
 
+void Timer::prepare_cache(CacheState state, std::span<const Range> tensors) {
+  if (state == CacheState::kCold) {
+    kernels_.read_sweep(gpu_.stream(), flush_.usable(), flush_.at.bytes);
+    note("kf_flush", kernels_.sweep_blocks());
+  }
+  for (const Range& tensor : state == CacheState::kWarm ? tensors : std::span<const Range>()) {
+    kernels_.read_sweep(gpu_.stream(), tensor.address & ~CUdeviceptr{15}, tensor.bytes);
+    note("kf_flush", kernels_.sweep_blocks());
+  }
+}
+
 void Timer::queue_group(std::vector<TimedSlot>& slots, Group& group, CacheState state, CUevent start, CUevent stop) {
   const CUstream stream = gpu_.stream();
   const auto& range = group.slots;
-  if (state == CacheState::kCold) {
-    kernels_.read_sweep(stream, flush_.usable(), flush_.at.bytes);
-    note("kf_flush", kernels_.sweep_blocks());
-  }
-  if (state == CacheState::kWarm) {
-    for (const Range& tensor : slots[static_cast<std::size_t>(range.first)].tensors) {
-      kernels_.read_sweep(stream, tensor.address & ~CUdeviceptr{15}, tensor.bytes);
-      note("kf_flush", kernels_.sweep_blocks());
-    }
-  }
+  prepare_cache(state, slots[static_cast<std::size_t>(range.first)].tensors);
   gpu_.check(gpu_->cuEventRecord(start, stream), "cuEventRecord");
   if (group.graph) {
     gpu_.check(gpu_->cuGraphLaunch(group.graph.get(), stream), "cuGraphLaunch", Stage::kLaunch);

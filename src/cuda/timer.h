@@ -42,6 +42,9 @@ class Timer {
  public:
   Timer(Gpu& gpu, HarnessKernels& kernels, StreamSet& streams, std::int64_t l2_bytes);
 
+  // Queues what a slot's launch finds in the caches: for `state` cold a sweep over twice the L2, for warm over
+  // `tensors`.
+  void prepare_cache(CacheState state, std::span<const Range> tensors);
   // `recorder`: for ClockMethod::kCupti, whose samples are CUPTI's; otherwise null. Throws Faulted.
   std::vector<Sample> time(std::vector<TimedSlot>& slots, CacheState state, ClockMethod method,
                            std::chrono::milliseconds launch_deadline, ActivityRecorder* recorder);

@@ -11,6 +11,8 @@
 #include "cases.h"
 #include "costs.h"
 #include "kernel_records.h"
+#include "physics.h"
+#include "sabotage.h"
 #include "score.h"
 #include "stop.h"
 #include "sweep.h"
@@ -228,6 +230,55 @@ bool add_kernel_records(Line& line, const Job& job) {
   return !records.refusal || line.accept(std::move(*records.refusal));
 }
 
+Score rescored(const Line& line) {
+  return score_of(*line.factory.spec, line.factory.facts, *line.result.measurement, line.settings.margin);
+}
+
+// Counters where a time is faster than physics, which they may explain or refute, and for every timed case of a
+// confirmation: evidence of what the kernel moves. False: it is refused.
+bool add_counters(Line& line, const Job& job) {
+  if (line.factory.facts.kind != "cuda") {
+    return true;
+  }
+  std::vector<std::string> suspects;
+  for (const CaseScore& of : rescored(line).cases) {
+    if (of.suspect) {
+      suspects.push_back(of.case_id);
+    }
+  }
+  Measurement& measurement = *line.result.measurement;
+  if (!suspects.empty() || line.settings.confirm) {
+    const std::vector<std::string> wanted = line.settings.confirm ? std::vector<std::string>{} : suspects;
+    TakenCounters taken = take_counters(line.factory, job, wanted, line.costs, line.stop);
+    measurement.counters = std::move(taken.cases);
+    measurement.counters_refused = std::move(taken.refused);
+    if (taken.refusal) {
+      return line.accept(std::move(*taken.refusal));
+    }
+  }
+  if (!suspects.empty() && !measurement.counters_refused.empty()) {
+    line.result.notes.push_back(std::to_string(suspects.size()) +
+                                " cases are faster than physics allows and there are no counters to decide (" +
+                                measurement.counters_refused + "): they stay SUSPECT and are never a win");
+  }
+  const Score score = rescored(line);
+  if (auto refuted = refuted_by_counters(*line.factory.spec, line.factory.facts, measurement, score)) {
+    return line.accept(std::move(*refuted));
+  }
+  Verdict verdict = passed(Gate::kPhysics);
+  if (const auto left = std::ranges::count_if(score.cases, &CaseScore::suspect); left > 0) {
+    verdict.reason = "suspect";
+    verdict.message = std::to_string(left) + " timed cases are faster than physics allows and do not count";
+  }
+  return line.accept(std::move(verdict));
+}
+
+// What the candidate did to the arms beside it.
+bool unharmed(Line& line) {
+  std::optional<Verdict> sabotage = sabotage_in(*line.result.measurement, line.settings.margin);
+  return !sabotage || line.accept(std::move(*sabotage));
+}
+
 void note_python_baselines(Line& line) {
   for (const BaselineSpec& baseline : line.factory.spec->baselines) {
     if (baseline.kind == BaselineSpec::Kind::kPython) {
@@ -250,11 +301,16 @@ bool time_it(Line& line, Arm timed) {
     return line.accept(std::move(report.error()));
   }
   line.result.measurement = std::move(report->measurement);
-  if (!line.accept(std::move(report->verdict)) || !line.result.verdict.passed || !add_kernel_records(line, job)) {
+  const auto goes_on = [&](bool accepted) { return accepted && line.result.verdict.passed; };
+  if (!goes_on(line.accept(std::move(report->verdict))) || !goes_on(unharmed(line)) ||
+      !goes_on(add_kernel_records(line, job))) {
     return false;
   }
   drop_failing_baselines(*line.result.measurement, wrong);
-  line.result.score = score_of(*line.factory.spec, line.factory.facts, *line.result.measurement, line.settings.margin);
+  if (!goes_on(add_counters(line, job))) {
+    return false;
+  }
+  line.result.score = rescored(line);
   line.result.score->confirmed = line.settings.confirm;
   line.result.state = AttemptState::kMeasured;
   return true;

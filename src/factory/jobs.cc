@@ -86,6 +86,9 @@ void add_once(std::vector<Build>& builds, const Build& build) {
   }
 }
 
+// Of a confirmation: quads that are timed once more without the candidate, for the sabotage check.
+constexpr std::int32_t kControlQuads = 12;
+
 // A stuck launch ends after its own, much shorter deadline; this bounds a job that goes on for ever in small steps.
 std::chrono::milliseconds deadline_for(const Job& job, bool emulated) {
   std::int64_t elements = 0;
@@ -183,26 +186,62 @@ const Build& JobBuilder::harness(std::stop_token stop) {
   return *harness_;
 }
 
-std::pair<ResolvedPlan, Build> JobBuilder::resolve_reference(const Case& slice, const std::stop_token& stop) {
+std::expected<std::pair<ResolvedPlan, Build>, std::string> JobBuilder::resolve_reference(const Case& slice,
+                                                                                         std::string_view more_prelude,
+                                                                                         const std::stop_token& stop) {
   const Spec& spec = *factory_.spec;
-  const auto fail = [&](const std::string& why) {
-    return Fatal("the reference " + spec.reference.cuda.path + " cannot be used for case " + slice.id.value + ":\n" +
-                 why);
-  };
   const Assignment none = tune_points(reference_.plan).front();
-  const OrErrors<BuildRequest> request = build_request(spec, reference_, slice, none, factory_.facts);
+  OrErrors<BuildRequest> request = build_request(spec, reference_, slice, none, factory_.facts);
   if (!request) {
-    throw fail(to_string(request.error()));
+    return std::unexpected(to_string(request.error()));
   }
+  request->prelude += more_prelude;
   std::expected<Build, BuildFailure> build = compile(*request, stop);
   if (!build) {
-    throw fail(build.error().log);
+    return std::unexpected(build.error().log);
   }
   OrErrors<ResolvedPlan> plan = resolve_plan(spec, reference_.plan, slice, none, factory_.facts, *build);
   if (!plan) {
-    throw fail(to_string(plan.error()));
+    return std::unexpected(to_string(plan.error()));
   }
-  return {std::move(*plan), std::move(*build)};
+  return std::pair{std::move(*plan), std::move(*build)};
+}
+
+std::expected<JobBuilder::Reference, std::string> JobBuilder::make_reference(const Case& of,
+                                                                             std::string_view more_prelude,
+                                                                             const std::stop_token& stop) {
+  const Spec& spec = *factory_.spec;
+  Reference reference;
+  ReferencePlan& plan = reference.plan;
+  plan.axis = spec.reference.slice;
+  const auto add = [&](std::int64_t extent, Case& slice, ResolvedPlan& resolved) -> std::string {
+    OrError<Case> made = slice_of(spec, of, plan.axis, extent);
+    if (!made) {
+      return "it cannot be sliced: " + to_string(made.error());
+    }
+    auto built = resolve_reference(*made, more_prelude, stop);
+    if (!built) {
+      return built.error();
+    }
+    slice = std::move(*made);
+    resolved = std::move(built->first);
+    add_once(reference.builds, built->second);
+    return "";
+  };
+  const std::int64_t whole = plan.axis.empty() ? 0 : of.axes.at(plan.axis);
+  plan.extent = whole;
+  if (whole > 0) {
+    const OrError<Case> one = slice_of(spec, of, plan.axis, 1);
+    if (!one) {
+      return std::unexpected("it cannot be sliced: " + to_string(one.error()));
+    }
+    plan.extent = slice_extent(*one, whole);
+  }
+  std::string failed = add(plan.extent, plan.slice_case, plan.plan);
+  if (failed.empty() && whole > 0 && whole % plan.extent != 0) {
+    failed = add(whole % plan.extent, plan.tail_case.emplace(), plan.tail_plan.emplace());
+  }
+  return failed.empty() ? std::expected<Reference, std::string>(std::move(reference)) : std::unexpected(failed);
 }
 
 JobBuilder::Reference JobBuilder::reference_for(const Case& of, const std::stop_token& stop) {
@@ -212,32 +251,14 @@ JobBuilder::Reference JobBuilder::reference_for(const Case& of, const std::stop_
       return *known->second;
     }
   }
-  const Spec& spec = *factory_.spec;
-  const auto slice_case = [&](std::int64_t extent) {
-    OrError<Case> slice = slice_of(spec, of, spec.reference.slice, extent);
-    if (!slice) {
-      throw Fatal("case " + of.id.value + " cannot be sliced for its reference: " + to_string(slice.error()));
-    }
-    return std::move(*slice);
-  };
-  Reference reference;
-  ReferencePlan& plan = reference.plan;
-  plan.axis = spec.reference.slice;
-  const std::int64_t whole = plan.axis.empty() ? 0 : of.axes.at(plan.axis);
-  plan.extent = whole > 0 ? slice_extent(slice_case(1), whole) : whole;
-  plan.slice_case = slice_case(plan.extent);
-  Build build;
-  std::tie(plan.plan, build) = resolve_reference(plan.slice_case, stop);
-  add_once(reference.builds, build);
-  if (whole > 0 && whole % plan.extent != 0) {
-    plan.tail_case = slice_case(whole % plan.extent);
-    plan.tail_plan.emplace();
-    std::tie(*plan.tail_plan, build) = resolve_reference(*plan.tail_case, stop);
-    add_once(reference.builds, build);
+  std::expected<Reference, std::string> made = make_reference(of, "", stop);
+  if (!made) {
+    throw Fatal("the reference " + factory_.spec->reference.cuda.path + " cannot be used for case " + of.id.value +
+                ":\n" + made.error());
   }
   const std::lock_guard lock(mutex_);
-  references_[of.id.value] = std::make_shared<const Reference>(reference);
-  return reference;
+  references_[of.id.value] = std::make_shared<const Reference>(*made);
+  return std::move(*made);
 }
 
 Job JobBuilder::common(Job::Kind kind, const std::vector<Case>& cases, std::stop_token stop) {
@@ -269,15 +290,24 @@ Job JobBuilder::check_job(const std::vector<Case>& cases, Arm candidate, std::ve
   job.arms.push_back(std::move(candidate));
   job.checks = std::move(checks);
   job.relations = factory_.spec->relations;
+  if (std::ranges::any_of(job.bounds, [](const auto& entry) { return entry.second.ill_conditioned > 0; })) {
+    job.variants.push_back(variant(ReferenceVariant::Kind::kWideInputs, cases, cases.size(), stop));
+  }
   job.deadline = deadline_for(job, factory_.facts.kind == "emulator");
   return job;
 }
 
-Job JobBuilder::admission_job(const std::vector<Case>& cases, Arm naive, std::vector<CheckPoint> checks,
-                              std::stop_token stop) {
-  Job job = check_job(cases, std::move(naive), std::move(checks), stop);
-  job.kind = Job::Kind::kAdmit;
-  job.deadline *= 4;  // a dozen null candidates for each check
+Job JobBuilder::admission_job(const std::vector<Case>& cases, std::size_t checked, Arm naive,
+                              std::vector<CheckPoint> checks, std::vector<CheckPoint> influence, std::stop_token stop) {
+  Job job = common(Job::Kind::kAdmit, cases, stop);
+  job.arms.push_back(std::move(naive));
+  job.checks = std::move(checks);
+  job.influence = std::move(influence);
+  for (const auto kind :
+       {ReferenceVariant::Kind::kFloat32, ReferenceVariant::Kind::kFloat32Pairs, ReferenceVariant::Kind::kWideInputs}) {
+    job.variants.push_back(variant(kind, cases, checked, stop));
+  }
+  job.deadline = 4 * deadline_for(job, factory_.facts.kind == "emulator");  // a dozen null candidates for each check
   return job;
 }
 
@@ -306,6 +336,7 @@ Job JobBuilder::time_job(const std::vector<Case>& cases, std::vector<Arm> arms, 
     job.time_seeds.push_back(seed_for(settings.secret, purpose, settings.variant, of.id.value, 1'000));
   }
   job.max_quads = std::max(job.min_quads, settings.max_quads);
+  job.control_quads = settings.confirm ? kControlQuads : 0;
   job.deadline = deadline_for(job, factory_.facts.kind == "emulator");
   return job;
 }

@@ -5,21 +5,13 @@
 #include <limits>
 #include <map>
 
+#include "physics.h"
+
 namespace kf {
 namespace {
 
 // A share of the floor that calibration and the L2's last lines may explain.
 constexpr double kPhysicsSlack = 0.9;
-
-// The fastest dense arithmetic that a case's types allow, over plain fp32: tensor cores of sm_90 by its datasheet
-// (66.9 TFLOP/s fp32; 494 TF32, 989 16-bit, 1979 8-bit).
-double fastest_rate(const Case& of) {
-  std::int64_t narrowest = 8;
-  for (const Tensor& tensor : of.tensors) {
-    narrowest = std::min<std::int64_t>(narrowest, size_in_bytes(tensor.dtype));
-  }
-  return narrowest <= 1 ? 29.6 : narrowest <= 2 ? 14.8 : 7.4;
-}
 
 int index_of(const CaseTiming& timing, std::string_view arm) {
   const auto found = std::ranges::find(timing.arms, arm);
@@ -42,7 +34,7 @@ int fastest(const CaseTiming& timing, std::string_view prefix) {
   double least = 0;
   for (int arm = 0; arm < static_cast<int>(timing.arms.size()); ++arm) {
     const std::string& name = timing.arms[static_cast<std::size_t>(arm)];
-    if (!name.starts_with(prefix) || name.ends_with("_again")) {  // the A/A control is no arm of its own
+    if (!name.starts_with(prefix) || name.ends_with("_again") || name.ends_with("_apart")) {  // controls
       continue;
     }
     const Interval time = time_of(timing, arm);
@@ -54,24 +46,31 @@ int fastest(const CaseTiming& timing, std::string_view prefix) {
   return best;
 }
 
-const Case* case_of(const Spec& spec, const std::string& id) {
-  for (const auto& [set, cases] : spec.cases) {
-    const auto found = std::ranges::find(cases, id, [](const Case& of) { return of.id.value; });
-    if (found != cases.end()) {
-      return &*found;
-    }
-  }
-  return nullptr;
+std::string why_suspect(const CaseScore& score, const std::string& more) {
+  return "SUSPECT: faster than its bytes can move, or its flops be done, on this device; not counted" +
+         (more.empty() ? " until explained" : ": " + more) + (score.counters.empty() ? "" : " (counters)");
 }
 
-void refuse_faster_than_physics(CaseScore& score, ClockMethod method, CacheState state) {
-  const bool judged = method != ClockMethod::kEstimate && state != CacheState::kWarm;
-  if (judged && score.floor_nanoseconds > 0 && score.candidate.samples > 0 &&
-      score.candidate.median < kPhysicsSlack * score.floor_nanoseconds) {
-    score.against_baseline = score.against_champion = Comparison::kRefused;
-    score.notes.push_back(
-        "SUSPECT: faster than its bytes can move, or its flops be done, on this device; not counted until explained");
+// Counters decide where they were taken: a launch that read everything shows that the floor is too high.
+void judge_against_floor(const Spec& spec, const Case& of, const DeviceFacts& facts, const CaseTiming& timing,
+                         CaseScore& score) {
+  const Floor floor = physics_floor_parts(spec, of, facts);
+  score.floor_nanoseconds = floor.nanoseconds();
+  const bool judged = timing.method != ClockMethod::kEstimate && timing.state != CacheState::kWarm;
+  if (!judged || score.floor_nanoseconds <= 0 || score.candidate.samples == 0 ||
+      score.candidate.median >= kPhysicsSlack * score.floor_nanoseconds) {
+    return;
   }
+  const OrError<Work> work = work_of(spec, of);
+  const FloorFinding finding =
+      work && !score.counters.empty() ? judge_floor(*work, floor, facts, timing.state, score.counters) : FloorFinding{};
+  if (finding.kind == FloorFinding::Kind::kFloorTooHigh) {
+    score.notes.push_back("faster than its floor, but " + finding.text);
+    return;
+  }
+  score.suspect = true;
+  score.against_baseline = score.against_champion = Comparison::kRefused;
+  score.notes.push_back(why_suspect(score, finding.text));
 }
 
 void add_kernel_records(CaseScore& score, const CaseTiming& records) {
@@ -93,7 +92,8 @@ void estimate_copy(const Spec& spec, const Case& of, const DeviceFacts& facts, C
   score.notes.emplace_back("the copy row is an estimate: the operation's bytes at the target's bandwidth, no launch");
 }
 
-CaseScore score_case(const Spec& spec, const DeviceFacts& facts, const CaseTiming& timing, double margin) {
+CaseScore score_case(const Spec& spec, const DeviceFacts& facts, const Measurement& measurement,
+                     const CaseTiming& timing, double margin) {
   CaseScore score;
   score.case_id = timing.case_id;
   score.notes = timing.notes;
@@ -116,13 +116,16 @@ CaseScore score_case(const Spec& spec, const DeviceFacts& facts, const CaseTimin
   if (copy >= 0) {
     score.copy = time_of(timing, copy);
   }
-  if (const Case* of = case_of(spec, timing.case_id)) {
-    score.floor_nanoseconds = physics_floor(spec, *of, facts);
+  if (const auto counted = std::ranges::find(measurement.counters, timing.case_id, &CaseCounters::case_id);
+      counted != measurement.counters.end()) {
+    score.counters = counted->values;
+  }
+  if (const Case* of = case_called(spec, timing.case_id)) {
+    judge_against_floor(spec, *of, facts, timing, score);
     if (timing.method == ClockMethod::kEstimate && copy < 0) {
       estimate_copy(spec, *of, facts, score);
     }
   }
-  refuse_faster_than_physics(score, timing.method, timing.state);
   return score;
 }
 
@@ -152,17 +155,17 @@ void apply_veto(const Spec& spec, Score& score) {
 }  // namespace
 
 double physics_floor(const Spec& spec, const Case& of, const DeviceFacts& facts) {
-  const OrError<Work> work = work_of(spec, of);
-  if (!work) {
-    return 0;
+  return physics_floor_parts(spec, of, facts).nanoseconds();
+}
+
+const Case* case_called(const Spec& spec, const std::string& id) {
+  for (const auto& [set, cases] : spec.cases) {
+    const auto found = std::ranges::find(cases, id, [](const Case& of) { return of.id.value; });
+    if (found != cases.end()) {
+      return &*found;
+    }
   }
-  const auto bytes = work->read_bytes + std::max<std::int64_t>(0, work->write_bytes - facts.l2_bytes);
-  const double moving =
-      facts.dram_bytes_per_second > 0 ? static_cast<double>(bytes) / facts.dram_bytes_per_second : 0.0;
-  const double computing = facts.fp32_flops_per_second > 0
-                               ? static_cast<double>(work->flops) / (facts.fp32_flops_per_second * fastest_rate(of))
-                               : 0.0;
-  return 1e9 * std::max(moving, computing);
+  return nullptr;
 }
 
 Comparison combine(std::span<const Interval> ratios, std::span<const Comparison> each, double margin) {
@@ -198,7 +201,7 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
     }
     score.method = timing.method;
     score.state = timing.state;
-    const CaseScore& of = score.cases.emplace_back(score_case(spec, facts, timing, margin));
+    const CaseScore& of = score.cases.emplace_back(score_case(spec, facts, measurement, timing, margin));
     if (of.baseline.samples > 0) {
       to_baseline.push_back(of.to_baseline);
       baseline.push_back(of.against_baseline);
@@ -214,6 +217,7 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
       add_kernel_records(*of, timing);
     }
   }
+  score.counters_refused = measurement.counters_refused;
   score.speedup = speedup_over(to_baseline);
   score.speedup_over_champion = speedup_over(to_champion);
   score.against_baseline = combine(to_baseline, baseline, margin);

@@ -19,6 +19,9 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
 // the device's bandwidth; or its flops cannot be done at the fastest rate that its types allow. 0: unknown.
 double physics_floor(const Spec& spec, const Case& of, const DeviceFacts& facts);
 
+// The case of any set that has this id; nullptr: none.
+const Case* case_called(const Spec& spec, const std::string& id);
+
 // The comparison of several cases taken together, from their ratio intervals: the geometric means of the bounds are
 // held against the margin, so one clear win does not outvote a doubtful rest.
 Comparison combine(std::span<const Interval> ratios, std::span<const Comparison> each, double margin);

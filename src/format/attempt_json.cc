@@ -22,6 +22,11 @@ template <class V, Is<Interval> T>
 void fields(V& visit, T& x) {
   visit("median", x.median), visit("low", x.low), visit("high", x.high), visit("samples", x.samples);
 }
+template <class V, Is<Estimate> T>
+void fields(V& visit, T& x) {
+  visit("latency", x.latency), visit("dram", x.dram), visit("l2", x.l2), visit("issue", x.issue);
+  visit("shared", x.shared), visit("tensor", x.tensor), visit("total", x.total);
+}
 template <class V, Is<CaseScore> T>
 void fields(V& visit, T& x) {
   visit("case_id", x.case_id), visit("candidate", x.candidate), visit("baseline", x.baseline);
@@ -30,13 +35,16 @@ void fields(V& visit, T& x) {
   visit("baseline_name", x.baseline_name);
   visit("to_baseline", x.to_baseline), visit("to_champion", x.to_champion);
   visit("against_baseline", x.against_baseline), visit("against_champion", x.against_champion);
-  visit("floor_nanoseconds", x.floor_nanoseconds), visit("notes", x.notes);
+  visit("floor_nanoseconds", x.floor_nanoseconds), visit("suspect", x.suspect), visit("counters", x.counters);
+  visit("notes", x.notes), visit("scaled_from", x.scaled_from), visit("estimate", x.estimate);
+  visit("counts", x.counts);
 }
 template <class V, Is<Score> T>
 void fields(V& visit, T& x) {
   visit("method", x.method), visit("state", x.state), visit("cases", x.cases), visit("speedup", x.speedup);
   visit("speedup_over_champion", x.speedup_over_champion), visit("against_baseline", x.against_baseline);
   visit("against_champion", x.against_champion), visit("confirmed", x.confirmed);
+  visit("counters_refused", x.counters_refused), visit("sanitizer", x.sanitizer);
 }
 template <class V, Is<Usage> T>
 void fields(V& visit, T& x) {

@@ -29,9 +29,9 @@ struct Words<ClockMethod> {
 };
 template <>
 struct Words<Gate> {
-  static constexpr std::array<std::string_view, 12> kWords{"reply",     "source audit", "compile", "binary audit",
-                                                           "plan",      "check",        "repeat",  "relations",
-                                                           "timed run", "physics",      "cliffs",  "confirm"};
+  static constexpr std::array<std::string_view, 13> kWords{
+      "reply",     "source audit", "compile",   "binary audit", "plan",   "check",  "repeat",
+      "relations", "perturbation", "timed run", "physics",      "cliffs", "confirm"};
 };
 template <>
 struct Words<Nonfinite> {
@@ -39,7 +39,8 @@ struct Words<Nonfinite> {
 };
 template <>
 struct Words<Job::Kind> {
-  static constexpr std::array<std::string_view, 6> kWords{"describe", "admit", "check", "time", "profile", "confirm"};
+  static constexpr std::array<std::string_view, 7> kWords{"describe", "admit",   "check",   "time",
+                                                          "profile",  "confirm", "sanitize"};
 };
 template <>
 struct Words<Fault::Kind> {
@@ -62,6 +63,10 @@ struct Words<Arg::Kind> {
   static constexpr std::array<std::string_view, 5> kWords{"tensor", "workspace", "tensor_map", "scalar", "null"};
 };
 template <>
+struct Words<ReferenceVariant::Kind> {
+  static constexpr std::array<std::string_view, 3> kWords{"float32", "float32_pairs", "wide_inputs"};
+};
+template <>
 struct Words<Launch::Kind> {
   static constexpr std::array<std::string_view, 2> kWords{"kernel", "memcpy"};
 };
@@ -80,6 +85,8 @@ void fields(V& visit, T& x) {
   visit("memory_bytes", x.memory_bytes), visit("grid_max_x", x.grid_max_x), visit("grid_max_y", x.grid_max_y);
   visit("grid_max_z", x.grid_max_z), visit("max_cluster", x.max_cluster), visit("cluster_slots", x.cluster_slots);
   visit("dram_bytes_per_second", x.dram_bytes_per_second), visit("fp32_flops_per_second", x.fp32_flops_per_second);
+  visit("tensor_flops_per_second", x.tensor_flops_per_second), visit("sm_hertz", x.sm_hertz);
+  visit("l2_bytes_per_clock", x.l2_bytes_per_clock), visit("launch_nanoseconds", x.launch_nanoseconds);
   visit("source", x.source);
 }
 template <class V, Is<Tensor> T>
@@ -90,7 +97,8 @@ void fields(V& visit, T& x) {
 template <class V, Is<Bound> T>
 void fields(V& visit, T& x) {
   visit("ulp", x.ulp), visit("acc", x.acc), visit("condition", x.condition), visit("rms", x.rms);
-  visit("region", x.region);
+  visit("region", x.region), visit("exact", x.exact), visit("ties_of", x.ties_of);
+  visit("ties_along", x.ties_along), visit("ill_conditioned", x.ill_conditioned);
 }
 template <class V, Is<Case> T>
 void fields(V& visit, T& x) {
@@ -160,6 +168,10 @@ template <class V, Is<ReferenceArm> T>
 void fields(V& visit, T& x) {
   visit("builds", x.builds), visit("plans", x.plans);
 }
+template <class V, Is<ReferenceVariant> T>
+void fields(V& visit, T& x) {
+  visit("kind", x.kind), visit("cases", x.cases), visit("arm", x.arm), visit("unavailable", x.unavailable);
+}
 template <class V, Is<CheckPoint> T>
 void fields(V& visit, T& x) {
   visit("case_index", x.case_index), visit("family", x.family), visit("seeds", x.seeds), visit("misalign", x.misalign);
@@ -169,9 +181,11 @@ void fields(V& visit, T& x) {
   visit("kind", x.kind), visit("cases", x.cases), visit("arms", x.arms), visit("reference", x.reference);
   visit("harness", x.harness), visit("bounds", x.bounds), visit("nonfinite", x.nonfinite);
   visit("deterministic", x.deterministic), visit("checks", x.checks), visit("families", x.families),
-      visit("relations", x.relations), visit("keep_going", x.keep_going);
+      visit("variants", x.variants), visit("influence", x.influence), visit("relations", x.relations),
+      visit("keep_going", x.keep_going);
   visit("time_seeds", x.time_seeds), visit("state", x.state), visit("method", x.method);
   visit("target_half_width", x.target_half_width), visit("min_quads", x.min_quads), visit("max_quads", x.max_quads);
+  visit("control_quads", x.control_quads), visit("counters", x.counters), visit("tool_limit_ms", x.tool_limit);
   visit("deadline_ms", x.deadline), visit("launch_deadline_ms", x.launch_deadline);
 }
 
@@ -184,27 +198,54 @@ void fields(V& visit, T& x) {
   visit("worst_ref", x.worst_ref), visit("worst_bound", x.worst_bound), visit("worst_ratio", x.worst_ratio);
   visit("first_index", x.first_index), visit("last_index", x.last_index), visit("wrong_rows", x.wrong_rows);
   visit("rows", x.rows), visit("wrong_columns", x.wrong_columns), visit("columns", x.columns),
-      visit("by_rms", x.by_rms), visit("shape", x.shape);
+      visit("by_rms", x.by_rms), visit("inexact", x.inexact), visit("shape", x.shape);
+}
+template <class V, Is<SourcePlace> T>
+void fields(V& visit, T& x) {
+  visit("file", x.file), visit("line", x.line), visit("ptx_line", x.ptx_line), visit("instruction", x.instruction);
+  visit("role", x.role);
+}
+template <class V, Is<Finding> T>
+void fields(V& visit, T& x) {
+  visit("kind", x.kind), visit("kernel", x.kernel), visit("what", x.what), visit("places", x.places);
+  visit("block", x.block), visit("thread", x.thread);
 }
 template <class V, Is<Verdict> T>
 void fields(V& visit, T& x) {
   visit("passed", x.passed), visit("gate", x.gate), visit("reason", x.reason), visit("message", x.message);
   visit("mismatch", x.mismatch), visit("case_id", x.case_id), visit("family", x.family), visit("checks", x.checks);
+  visit("finding", x.finding);
 }
 template <class V, Is<Sample> T>
 void fields(V& visit, T& x) {
   visit("arm", x.arm), visit("quad", x.quad), visit("slot", x.slot), visit("nanoseconds", x.nanoseconds);
   visit("sm_hertz", x.sm_hertz);
 }
+template <class V, Is<LaunchCounts> T>
+void fields(V& visit, T& x) {
+  visit("id", x.id), visit("blocks", x.blocks), visit("warp_instructions", x.warp_instructions);
+  visit("lane_instructions", x.lane_instructions), visit("mix", x.mix), visit("dram_bytes", x.dram_bytes);
+  visit("load_sectors", x.load_sectors), visit("store_sectors", x.store_sectors);
+  visit("excess_load_sectors", x.excess_load_sectors), visit("excess_store_sectors", x.excess_store_sectors);
+  visit("global_requests", x.global_requests), visit("shared_requests", x.shared_requests);
+  visit("shared_wavefronts", x.shared_wavefronts), visit("bank_conflicts", x.bank_conflicts);
+  visit("barriers", x.barriers), visit("atomics", x.atomics), visit("tensor_flops", x.tensor_flops);
+}
 template <class V, Is<CaseTiming> T>
 void fields(V& visit, T& x) {
   visit("case_id", x.case_id), visit("method", x.method), visit("state", x.state), visit("arms", x.arms);
   visit("samples", x.samples), visit("notes", x.notes), visit("verified", x.verified);
+  visit("counts", x.counts), visit("scaled_from", x.scaled_from);
+}
+template <class V, Is<CaseCounters> T>
+void fields(V& visit, T& x) {
+  visit("case_id", x.case_id), visit("values", x.values), visit("notes", x.notes);
 }
 template <class V, Is<Measurement> T>
 void fields(V& visit, T& x) {
   visit("cases", x.cases), visit("device_busy_share", x.device_busy_share), visit("arms_share", x.arms_share);
-  visit("device", x.device), visit("driver", x.driver);
+  visit("device", x.device), visit("driver", x.driver), visit("counters", x.counters);
+  visit("counters_refused", x.counters_refused);
 }
 template <class V, Is<Fault> T>
 void fields(V& visit, T& x) {
@@ -228,7 +269,16 @@ void fields(V& visit, T& x) {
 }
 template <class V, Is<Profile> T>
 void fields(V& visit, T& x) {
-  visit("counters", x.counters), visit("notes", x.notes);
+  visit("verdict", x.verdict), visit("cases", x.cases), visit("refused", x.refused), visit("costs", x.costs);
+}
+template <class V, Is<ToolRun> T>
+void fields(V& visit, T& x) {
+  visit("tool", x.tool), visit("version", x.version), visit("ran", x.ran), visit("errors", x.errors);
+  visit("warnings", x.warnings), visit("text", x.text), visit("milliseconds", x.milliseconds);
+}
+template <class V, Is<SanitizerReport> T>
+void fields(V& visit, T& x) {
+  visit("not_run", x.not_run), visit("tools", x.tools);
 }
 template <class V, Is<TimeReport> T>
 void fields(V& visit, T& x) {

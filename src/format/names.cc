@@ -25,14 +25,15 @@ std::optional<E> value_of(const std::array<Words, N>& words, std::string_view na
   return found == words.end() ? std::nullopt : std::optional(static_cast<E>(found - words.begin()));
 }
 
-constexpr std::array<Words, 12> kGates{"reply",  "source audit", "compile",   "binary audit", "plan",   "check",
-                                       "repeat", "relations",    "timed run", "physics",      "cliffs", "confirm"};
+constexpr std::array<Words, 13> kGates{"reply",   "source audit", "compile",   "binary audit", "plan",
+                                       "check",   "repeat",       "relations", "perturbation", "timed run",
+                                       "physics", "cliffs",       "confirm"};
 constexpr std::array<Words, 5> kRoles{"planner", "writer", "repairer", "reviewer", "librarian"};
 constexpr std::array<Words, 8> kFinishes{"done", "length",       "refused", "filtered",
                                          "tool", "context_full", "error",   "unknown"};
-constexpr std::array<Words, 12> kModelErrors{"unreachable", "timeout",     "authentication", "quota",
-                                             "rate_limit",  "bad_request", "context_full",   "server",
-                                             "protocol",    "cancelled",   "no_reply",       "waiting"};
+constexpr std::array<Words, 13> kModelErrors{"unreachable", "timeout",      "authentication", "quota",    "rate_limit",
+                                             "bad_request", "context_full", "server",         "protocol", "cancelled",
+                                             "no_reply",    "waiting",      "budget"};
 constexpr std::array<Words, 10> kStages{"opened",   "replied", "candidate", "built",  "verdict",
                                         "measured", "scored",  "closed",    "lesson", "run"};
 constexpr std::array<Words, 5> kBuildFailures{"errors", "timeout", "memory", "crash", "policy"};

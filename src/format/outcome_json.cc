@@ -6,8 +6,8 @@
 namespace kf {
 namespace {
 
-constexpr std::array<std::string_view, std::variant_size_v<Outcome>> kAlternatives{"device",    "check",   "time",
-                                                                                   "admission", "profile", "fault"};
+constexpr std::array<std::string_view, std::variant_size_v<Outcome>> kAlternatives{
+    "device", "check", "time", "admission", "profile", "sanitizer", "fault"};
 
 template <std::size_t Index = 0>
 bool read_alternative(JsonReader& reader, Outcome& outcome) {
@@ -37,7 +37,7 @@ OrError<Outcome> decode_outcome(std::string_view json, std::span<const std::byte
   bool named = false;
   auto error = decode_with(json, blob, [&](JsonReader& reader) { named = read_alternative(reader, outcome); });
   if (!error && !named) {
-    error = Error{"$", "no member named device, check, time, admission, profile or fault", ""};
+    error = Error{"$", "no member named device, check, time, admission, profile, sanitizer or fault", ""};
   }
   if (error) {
     return std::unexpected(*std::move(error));

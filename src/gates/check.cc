@@ -4,6 +4,7 @@
 
 #include "gates/gates.h"
 #include "gates/launch_check.h"
+#include "gates/perturbation.h"
 #include "gates/relations.h"
 #include "gates/verdicts.h"
 
@@ -102,11 +103,19 @@ Verdict passed(const Job& job, Gate gate, std::int64_t checks) {
   return verdict;
 }
 
-CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase) {
+CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase, const GateObserver& begins) {
   validate(job);
   LaunchChecker checker(bench, job, job.arms[0], phase);
   CheckReport report;
   report.verdict = passed(job, Gate::kCheck, 0);
+  const std::string& kind = bench.device().facts().kind;
+  Gate last = Gate::kCheck;
+  const auto begin = [&](Gate gate) {
+    last = gate;
+    if (begins) {
+      begins(gate);
+    }
+  };
   // False: stop here.
   const auto record = [&](std::optional<Verdict> refusal, const CheckPoint& point, Gate gate) {
     Verdict verdict = refusal ? *std::move(refusal) : passed(job, gate, checker.launches());
@@ -121,6 +130,7 @@ CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase) 
     }
     return bench.alive() && (report.verdict.passed || job.keep_going);
   };
+  begin(Gate::kCheck);
   for (const CheckPoint& point : job.checks) {
     LaunchCheck launch;
     launch.gate = gate_of(job, Gate::kCheck);
@@ -132,12 +142,14 @@ CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase) 
       return report;
     }
   }
-  for (const CheckPoint* point : points_to_repeat(job, bench.device().facts().kind)) {
+  begin(Gate::kRepeat);
+  for (const CheckPoint* point : points_to_repeat(job, kind)) {
     if (!record(repeat(checker, job, *point), *point, Gate::kRepeat)) {
       return report;
     }
   }
   for (const std::string& relation : job.relations) {
+    begin(Gate::kRelations);
     const CheckPoint* point = point_for_relation(job, relation);
     if (point != nullptr &&
         !record(check_relation(bench, checker, job, *point, relation, gate_of(job, Gate::kRelations)), *point,
@@ -145,18 +157,27 @@ CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase) 
       return report;
     }
   }
+  int number = 0;
+  for (const CheckPoint* point : points_to_disturb(job, kind)) {
+    begin(Gate::kPerturbation);
+    if (!record(check_disturbed(checker, job, *point, number++, kind, gate_of(job, Gate::kPerturbation)), *point,
+                Gate::kPerturbation)) {
+      return report;
+    }
+  }
   if (report.verdict.passed) {
-    report.verdict = passed(job, job.relations.empty() ? Gate::kRepeat : Gate::kRelations, checker.launches());
+    report.verdict = passed(job, last, checker.launches());
   }
   return report;
 }
 
 }  // namespace
 
-std::expected<CheckReport, Fault> run_check(Device& device, const Job& job, const PhaseObserver& phase) {
+std::expected<CheckReport, Fault> run_check(Device& device, const Job& job, const PhaseObserver& phase,
+                                            const GateObserver& gate) {
   Bench bench(device);
   try {
-    return check_all(bench, job, phase);
+    return check_all(bench, job, phase, gate);
   } catch (const RigFailure& failure) {
     return std::unexpected(failure.fault);
   }

@@ -65,7 +65,10 @@ std::optional<Verdict> LaunchChecker::run(const LaunchCheck& launch, const CaseB
   phase_(Phase::kCandidate);
   OrFault<void> done;
   if (const OrFault<ModuleHandle> module = modules_.of(plan)) {
-    done = bench_.tried(bench_.device().run(*module, plan, buffers.tensors(), buffers.workspaces(), {}));
+    Device& device = bench_.device();
+    done = bench_.tried(launch.disturbance ? device.run_disturbed(*module, plan, buffers.tensors(),
+                                                                  buffers.workspaces(), *launch.disturbance)
+                                           : device.run(*module, plan, buffers.tensors(), buffers.workspaces(), {}));
   } else {
     done = std::unexpected(module.error());
   }

@@ -15,6 +15,7 @@ struct LaunchCheck {
   Contents contents;
   std::uint64_t poison_seed = 0;
   std::int64_t misalign = 0;
+  std::optional<Disturbance> disturbance;  // the launch is run_disturbed()
   // The relations gate: other inputs than `contents` for the launch, made before it; then, with the inputs back as they
   // were, its outputs turned into what they say about `contents`.
   std::function<void(CaseBuffers&)> before_launch, before_comparison;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMostBehindOneGate = 16;
 constexpr std::string_view kAgain = "_again";
+constexpr std::string_view kApart = "_apart";
 
 bool alike(const Case& a, const Case& b) {
   return std::ranges::equal(a.tensors, b.tensors, [](const Tensor& x, const Tensor& y) {
@@ -78,6 +79,23 @@ void CaseSession::add_runners() {
   }
 }
 
+// The original of the control, where it is not the candidate itself, is timed in two surroundings: beside the
+// candidate, and in quads of the same order in which the control takes the candidate's place.
+void CaseSession::add_apart_arm() {
+  if (parts_.job.control_quads <= 0 || parts_.job.method != ClockMethod::kEvents || runners_.size() < 3 ||
+      !runners_.back().name.ends_with(kAgain)) {
+    return;
+  }
+  control_ = static_cast<std::int32_t>(runners_.size()) - 1;
+  original_ = original_of(control_);
+  if (original_ == 0) {
+    control_ = original_ = -1;
+    return;
+  }
+  apart_ = static_cast<std::int32_t>(timing_.arms.size());
+  timing_.arms.push_back(runners_[static_cast<std::size_t>(original_)].name + std::string(kApart));
+}
+
 void CaseSession::allocate_sets() {
   std::int64_t set_bytes = 0;
   for (const Group& group : groups_) {
@@ -120,6 +138,7 @@ std::vector<std::pair<int, int>> CaseSession::decided_pairs() const {
 
 CaseResult CaseSession::run() {
   add_runners();
+  add_apart_arm();
   allocate_sets();
   const bool estimate = parts_.job.method == ClockMethod::kEstimate;
   const std::int32_t min_quads = estimate ? 1 : std::max(1, parts_.job.min_quads);
@@ -129,7 +148,7 @@ CaseResult CaseSession::run() {
   CaseResult result;
   result.refusal = first_launches();
   if (!result.refusal && !estimate) {
-    result.refusal = quad(-1, false);  // clocks and caches settle; not recorded
+    result.refusal = quad(-1, Quad::kUnrecorded);  // clocks and caches settle
   }
   for (std::int32_t number = 0; number < max_quads && !result.refusal; ++number) {
     if (number >= min_quads && narrow_enough(timing_, decided_pairs(), parts_.job.target_half_width)) {
@@ -147,7 +166,7 @@ CaseResult CaseSession::run() {
       }
       result.refusal = first_launches();
     }
-    result.refusal = result.refusal ? result.refusal : quad(number, true);
+    result.refusal = result.refusal ? result.refusal : quads(number);
   }
   result.timing = std::move(timing_);
   result.refused_arm = refused_arm_;
@@ -194,7 +213,17 @@ std::optional<Verdict> CaseSession::first_launches() {
   return std::nullopt;
 }
 
-std::optional<Verdict> CaseSession::quad(std::int32_t number, bool record) {
+// A recorded quad and, among the first ones, its counterpart apart from the candidate, in random order.
+std::optional<Verdict> CaseSession::quads(std::int32_t number) {
+  const auto alive = [&](std::int32_t arm) { return !runners_[static_cast<std::size_t>(arm)].dropped; };
+  const bool apart = apart_ >= 0 && number < parts_.job.control_quads && alive(control_) && alive(original_);
+  const bool first = (derive_seed(seed_, 9'000'000 + static_cast<std::uint64_t>(number)) & 1) != 0;
+  std::optional<Verdict> refusal = apart && first ? quad(number, Quad::kApart) : std::nullopt;
+  refusal = refusal ? refusal : quad(number, Quad::kRecorded);
+  return refusal || !apart || first ? refusal : quad(number, Quad::kApart);
+}
+
+std::optional<Verdict> CaseSession::quad(std::int32_t number, Quad kind) {
   std::vector<std::int32_t> arms;
   for (std::size_t arm = 0; arm < runners_.size(); ++arm) {
     if (!runners_[arm].dropped) {
@@ -208,18 +237,23 @@ std::optional<Verdict> CaseSession::quad(std::int32_t number, bool record) {
   std::vector<int> seen(runners_.size(), 0);
   std::vector<Planned> planned;
   for (std::size_t place = 0; place < order.size(); ++place) {
-    const std::int32_t arm = order[place];
+    const std::int32_t arm = kind == Quad::kApart && order[place] == 0 ? control_ : order[place];
     const std::int32_t occurrence = seen[static_cast<std::size_t>(arm)]++;
     Planned launch;
     launch.arm = arm, launch.quad = number, launch.occurrence = occurrence;
     launch.place = static_cast<std::int32_t>(place);
-    launch.verify =
-        record && (parts_.job.method == ClockMethod::kEstimate || verification_->verifies(arm, number, occurrence));
+    if (kind == Quad::kRecorded) {
+      launch.record_as = arm;
+    } else if (kind == Quad::kApart && arm == original_) {
+      launch.record_as = apart_;
+    }
+    launch.verify = kind == Quad::kRecorded &&
+                    (parts_.job.method == ClockMethod::kEstimate || verification_->verifies(arm, number, occurrence));
     planned.push_back(launch);
     // A batch holds as many launches as there are sets: each has contents of its own.
     const bool full = planned.size() >= std::min(kMostBehindOneGate, groups_.front().sets.size());
     if (full || place + 1 == order.size()) {
-      if (auto refusal = batch(planned, record)) {
+      if (auto refusal = batch(planned)) {
         return refusal;
       }
       planned.clear();
@@ -238,11 +272,11 @@ void CaseSession::prepare(Planned& launch) {
   const std::uint64_t poison = derive_seed(seed_, 1'000'001 + 2 * use);
   parts_.busy.during([&] {
     launch.set->renew(launch.contents, poison);
-    runner.workspaces[static_cast<std::size_t>(launch.occurrence)].renew({}, derive_seed(poison, 1));
+    runner.workspaces[static_cast<std::size_t>(launch.occurrence) % 2].renew({}, derive_seed(poison, 1));
   });
 }
 
-std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool record) {
+std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned) {
   TimedBatch timed;
   timed.state = parts_.job.state;
   timed.method = parts_.job.method;
@@ -255,7 +289,7 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool re
     }
     const ModuleHandle module = bench_.must(module_of(runner), "loading " + runner.name);
     timed.slots.push_back({launch.arm, module, runner.plan, launch.set->tensors(),
-                           runner.workspaces[static_cast<std::size_t>(launch.occurrence)].workspaces()});
+                           runner.workspaces[static_cast<std::size_t>(launch.occurrence) % 2].workspaces()});
   }
   bench_.must(device_.scrub_shared(derive_seed(seed_, 5'000'000 + uses_)), "scrubbing shared memory");
   bench_.must(parts_.busy.during([&] { return device_.settle(); }), "preparing a batch");
@@ -270,9 +304,12 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool re
                       "the device timed " + std::to_string(samples->size()) + " of " + std::to_string(planned.size()) +
                           " launches"}};
   }
-  for (std::size_t i = 0; i < planned.size() && record; ++i) {
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    if (planned[i].record_as < 0) {
+      continue;
+    }
     Sample sample = (*samples)[i];
-    sample.arm = planned[i].arm, sample.quad = planned[i].quad, sample.slot = planned[i].place;
+    sample.arm = planned[i].record_as, sample.quad = planned[i].quad, sample.slot = planned[i].place;
     timing_.samples.push_back(sample);
   }
   for (const Planned& launch : planned) {
@@ -283,106 +320,7 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned, bool re
                                 " changed during a batch of timed launches: inputs are read-only"));
     }
   }
-  for (const Planned& launch : planned) {
-    if (launch.verify) {
-      if (auto refusal = verify(launch)) {
-        return refusal;
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-std::int32_t CaseSession::original_of(std::int32_t arm) const {
-  if (arm < static_cast<std::int32_t>(parts_.job.arms.size())) {
-    return arm;
-  }
-  const std::string& name = runners_[static_cast<std::size_t>(arm)].name;
-  const auto original = std::ranges::find(timing_.arms, name.substr(0, name.size() - kAgain.size()));
-  return static_cast<std::int32_t>(original - timing_.arms.begin());
-}
-
-// Every arm ran alone before, but not behind a gate with others: the fault is of an untrusted one. With several of them
-// nobody can tell; -1.
-std::int32_t CaseSession::suspect_of(const std::vector<Planned>& planned) const {
-  std::int32_t suspect = -1;
-  for (const Planned& launch : planned) {
-    if (runners_[static_cast<std::size_t>(launch.arm)].trusted) {
-      continue;
-    }
-    const std::int32_t arm = original_of(launch.arm);
-    if (suspect >= 0 && suspect != arm) {
-      return -1;
-    }
-    suspect = arm;
-  }
-  return suspect;
-}
-
-Verdict CaseSession::fault_of(const std::vector<Planned>& planned, const DeviceFault& fault) {
-  const bool records = parts_.job.method == ClockMethod::kCupti;
-  if (records && fault.kind == DeviceFault::Kind::kUnsupported) {
-    throw RigFailure{{Fault::Kind::kRig, "unsupported", fault.detail}};  // no CUPTI here: nobody's fault
-  }
-  const bool slot_known = fault.slot >= 0 && static_cast<std::size_t>(fault.slot) < planned.size();
-  refused_arm_ = slot_known ? original_of(planned[static_cast<std::size_t>(fault.slot)].arm) : suspect_of(planned);
-  Verdict verdict = verdict_of(Gate::kTimedRun, fault);
-  if (refused_arm_ > 0) {
-    verdict.message = timing_.arms[static_cast<std::size_t>(refused_arm_)] + ": " + verdict.message;
-  }
-  return refused(std::move(verdict));
-}
-
-std::optional<Verdict> CaseSession::verify(const Planned& launch) {
-  if (runners_[static_cast<std::size_t>(launch.arm)].dropped) {
-    return std::nullopt;
-  }
-  std::optional<Mismatch> mismatch;
-  const std::optional<std::string> wrong = parts_.busy.during([&] { return wrong_outputs(launch, mismatch); });
-  if (!wrong) {
-    ++timing_.verified;
-    return std::nullopt;
-  }
-  if (launch.arm == 0) {
-    Verdict verdict =
-        refuse(Gate::kTimedRun, mismatch && mismatch->unwritten == mismatch->wrong ? "unwritten" : "mismatch",
-               "the outputs of a timed launch are wrong. " + *wrong);
-    verdict.mismatch = mismatch;
-    return refused(std::move(verdict));
-  }
-  drop(launch.arm, "wrong outputs in a timed launch: " + *wrong);
-  return std::nullopt;
-}
-
-std::optional<std::string> CaseSession::wrong_outputs(const Planned& launch, std::optional<Mismatch>& mismatch) {
-  const Runner& runner = runners_[static_cast<std::size_t>(launch.arm)];
-  if (!runner.own_case) {
-    for (Mismatch& output : parts_.reference.compare(index_, *launch.set, launch.contents, derive_seed(seed_, 7))) {
-      if (output.wrong > 0) {
-        mismatch = std::move(output);
-        return mismatch_message(*mismatch);
-      }
-    }
-    return std::nullopt;
-  }
-  // A copy row: tensor 1 must hold what tensor 0 holds.
-  const std::vector<Tensor>& tensors = runner.of->tensors;
-  if (tensors.size() != 2 || tensors[0].extent != tensors[1].extent || tensors[0].dtype != tensors[1].dtype) {
-    return "an arm with tensors of its own that is no copy cannot be verified";
-  }
-  const auto [from, to] = std::pair(launch.set->tensors()[0], launch.set->tensors()[1]);
-  const std::int64_t differing = bench_.must(device_.differing_elements(from, to, tensors[1]), "comparing a copy");
-  return differing == 0 ? std::nullopt : std::optional(std::to_string(differing) + " elements were not copied");
-}
-
-std::vector<ContentDigest> CaseSession::input_digests(const CaseBuffers& set) {
-  std::vector<ContentDigest> digests;
-  for (std::size_t i = 0; i < set.of().tensors.size(); ++i) {
-    if (set.of().tensors[i].role == TensorRole::kInput) {
-      digests.push_back(bench_.must(device_.digest(set.tensors()[i]), "digesting inputs"));
-    }
-  }
-  return digests;
+  return verify_all(planned);
 }
 
 OrFault<ModuleHandle> CaseSession::module_of(Runner& runner) {

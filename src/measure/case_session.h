@@ -77,6 +77,7 @@ class CaseSession {
   // One launch of a batch, and what its buffers hold.
   struct Planned {
     std::int32_t arm = 0, quad = 0, place = 0, occurrence = 0;
+    std::int32_t record_as = -1;  // the arm that its sample counts for; -1: none
     CaseBuffers* set = nullptr;
     Contents contents;
     bool verify = false;
@@ -87,14 +88,27 @@ class CaseSession {
   void allocate_sets();
   std::vector<std::pair<int, int>> decided_pairs() const;
   std::optional<Verdict> first_launches();
-  std::optional<Verdict> quad(std::int32_t number, bool record);
-  std::optional<Verdict> batch(std::vector<Planned>& planned, bool record);
+  enum class Quad : std::uint8_t {
+    kUnrecorded,
+    kRecorded,
+    kApart,  // the candidate's launches are the control's: what the original takes beside itself
+  };
+  std::optional<Verdict> quad(std::int32_t number, Quad kind);
+  std::optional<Verdict> quads(std::int32_t number);
+  std::optional<Verdict> batch(std::vector<Planned>& planned);
+  void add_apart_arm();
   void prepare(Planned& launch);
   // The index in Job::arms of a runner, which may be an arm's second loading.
   std::int32_t original_of(std::int32_t arm) const;
   std::int32_t suspect_of(const std::vector<Planned>& planned) const;
   Verdict fault_of(const std::vector<Planned>& planned, const DeviceFault& fault);
-  std::optional<Verdict> verify(const Planned& launch);
+  struct WrongRival {
+    std::int32_t arm = 0;
+    std::string why;
+  };
+  std::optional<Verdict> verify(const Planned& launch, std::vector<WrongRival>& wrong_rivals);
+  std::optional<Verdict> verify_all(const std::vector<Planned>& planned);
+  bool right_alone(std::int32_t arm);
   std::optional<std::string> wrong_outputs(const Planned& launch, std::optional<Mismatch>& mismatch);
   std::vector<ContentDigest> input_digests(const CaseBuffers& set);
   OrFault<ModuleHandle> module_of(Runner& runner);
@@ -116,6 +130,8 @@ class CaseSession {
   std::optional<VerificationPlan> verification_;
   CaseTiming timing_;
   std::int32_t refused_arm_ = 0;
+  // The sabotage check: the control and the arm that it is a second loading of; -1: there is none.
+  std::int32_t control_ = -1, original_ = -1, apart_ = -1;
 };
 
 }  // namespace kf

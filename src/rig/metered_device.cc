@@ -89,5 +89,14 @@ OrFault<void> MeteredDevice::run(ModuleHandle module, const ResolvedPlan& plan, 
   return during(candidate_ ? "candidate launches" : "reference launches",
                 [&] { return device_.run(module, plan, tensors, workspaces, offsets); });
 }
+OrFault<void> MeteredDevice::run_disturbed(ModuleHandle module, const ResolvedPlan& plan,
+                                           std::span<const BufferHandle> tensors,
+                                           std::span<const BufferHandle> workspaces, const Disturbance& disturbance) {
+  return during("disturbed launches",
+                [&] { return device_.run_disturbed(module, plan, tensors, workspaces, disturbance); });
+}
+OrFault<Map<double>> MeteredDevice::count(const CountRequest& request) {
+  return during("counted launches", [&] { return device_.count(request); });
+}
 
 }  // namespace kf

@@ -43,6 +43,9 @@ class MeteredDevice final : public Device {
   OrFault<std::int64_t> differing_elements(BufferHandle a, BufferHandle b, const Tensor& tensor) override;
   OrFault<void> run(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
                     std::span<const BufferHandle> workspaces, std::span<const std::int64_t> offsets) override;
+  OrFault<void> run_disturbed(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
+                              std::span<const BufferHandle> workspaces, const Disturbance& disturbance) override;
+  OrFault<Map<double>> count(const CountRequest& request) override;
   OrFault<std::vector<Sample>> time(const TimedBatch& batch) override;
   OrFault<void> scrub_shared(std::uint64_t seed) override;
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <exception>
 
 #include "gates/gates.h"
+#include "measure/profile.h"
 #include "measure/session.h"
 #include "os/steady_clock.h"
 #include "rig/job_child.h"
@@ -9,6 +11,36 @@
 
 namespace kf {
 namespace {
+
+// Wall time between one gate's beginning and the next one's.
+class GateCosts {
+ public:
+  void begin(Gate gate) {
+    const auto now = SteadyClock().now();
+    if (!costs_.empty()) {
+      costs_.back().milliseconds += std::chrono::duration<double, std::milli>(now - since_).count();
+    }
+    since_ = now;
+    const std::string step = "gate " + std::string(to_string(gate));
+    const auto known = std::ranges::find(costs_, step, &Cost::step);
+    if (known == costs_.end()) {
+      costs_.push_back({step, 0, 1});
+    } else {  // the last one is the one under way
+      ++known->count;
+      std::rotate(known, known + 1, costs_.end());
+    }
+  }
+  std::vector<Cost> end() {
+    if (!costs_.empty()) {
+      costs_.back().milliseconds += std::chrono::duration<double, std::milli>(SteadyClock().now() - since_).count();
+    }
+    return std::move(costs_);
+  }
+
+ private:
+  std::vector<Cost> costs_;
+  std::chrono::steady_clock::time_point since_;
+};
 
 template <class Report>
 Outcome outcome_of(std::expected<Report, Fault> report) {
@@ -36,12 +68,18 @@ Outcome perform(const Job& job, MeteredDevice& device, const std::function<void(
     case Job::Kind::kAdmit:
       return outcome_of(run_admission(device, job, phase));
     case Job::Kind::kCheck:
-    case Job::Kind::kConfirm:
-      return outcome_of(run_check(device, job, phase));
+    case Job::Kind::kConfirm: {
+      GateCosts costs;
+      Outcome outcome = outcome_of(run_check(device, job, phase, [&](Gate gate) { costs.begin(gate); }));
+      add_costs(outcome, costs.end());
+      return outcome;
+    }
     case Job::Kind::kTime:
       return outcome_of(run_time(device, job, SteadyClock(), candidate_of));
+    case Job::Kind::kProfile:
+      return outcome_of(run_profile(device, job, candidate_of));
     default:
-      return Fault{Fault::Kind::kRig, "unsupported", "this worker has no counters yet: profile jobs are not possible"};
+      return Fault{Fault::Kind::kRig, "unsupported", "a device cannot perform a job of this kind"};
   }
 }
 
@@ -50,6 +88,9 @@ Outcome perform(const Job& job, MeteredDevice& device, const std::function<void(
 void add_costs(Outcome& outcome, const std::vector<Cost>& costs) {
   if (auto* check = std::get_if<CheckReport>(&outcome)) {
     check->costs.insert(check->costs.end(), costs.begin(), costs.end());
+  }
+  if (auto* profile = std::get_if<Profile>(&outcome)) {
+    profile->costs.insert(profile->costs.end(), costs.begin(), costs.end());
   }
   if (auto* time = std::get_if<TimeReport>(&outcome)) {
     time->costs.insert(time->costs.end(), costs.begin(), costs.end());

@@ -138,6 +138,29 @@ class HostDevice final : public Device {
     }
     return launch(module, plan, tensors, workspaces, offsets);
   }
+  OrFault<void> run_disturbed(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
+                              std::span<const BufferHandle> workspaces, const Disturbance& disturbance) override {
+    if (auto ready = check("run_disturbed"); !ready) {
+      return ready;
+    }
+    return launch(module, plan, tensors, workspaces, {}, &disturbance);
+  }
+  OrFault<Map<double>> count(const CountRequest& request) override {
+    if (auto ready = check("count"); !ready) {
+      return std::unexpected(ready.error());
+    }
+    if (!options_.count) {
+      return Device::count(request);
+    }
+    if (auto renewed = request.before_pass(); !renewed) {
+      return std::unexpected(renewed.error());
+    }
+    if (auto done = launch(request.slot.module, *request.slot.plan, request.slot.tensors, request.slot.workspaces, {});
+        !done) {
+      return std::unexpected(done.error());
+    }
+    return options_.count(request);
+  }
   OrFault<std::vector<Sample>> time(const TimedBatch& batch) override {
     std::vector<Sample> samples;
     for (std::size_t i = 0; i < batch.slots.size(); ++i) {
@@ -192,12 +215,13 @@ class HostDevice final : public Device {
   const Buffer& at(BufferHandle handle) const { return buffers_.at(static_cast<std::int64_t>(handle)); }
 
   OrFault<void> launch(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
-                       std::span<const BufferHandle> workspaces, std::span<const std::int64_t> offsets) {
+                       std::span<const BufferHandle> workspaces, std::span<const std::int64_t> offsets,
+                       const Disturbance* disturbance = nullptr) {
     if (!modules_.contains(static_cast<std::int64_t>(module))) {
       return std::unexpected(fault(DeviceFault::Kind::kLaunchRefused, "the module is not loaded"));
     }
     for (const Launch& one : plan.launches) {
-      HostLaunch call{&one, {}};
+      HostLaunch call{&one, disturbance, {}};
       for (const Arg& arg : one.args) {
         call.pointers.push_back(address(arg, tensors, workspaces, offsets));
       }

@@ -14,7 +14,8 @@ namespace kf::fakes {
 // One launch as a registered C++ function sees it.
 struct HostLaunch {
   const Launch* launch = nullptr;
-  std::vector<void*> pointers;  // one for each Launch::args; null for scalars and absent tensors
+  const Disturbance* disturbance = nullptr;  // of run_disturbed()
+  std::vector<void*> pointers;               // one for each Launch::args; null for scalars and absent tensors
   template <class T>
   T* pointer(std::size_t arg) const {
     return static_cast<T*>(pointers.at(arg));
@@ -38,6 +39,8 @@ struct HostDeviceOptions {
   std::function<std::optional<DeviceFault>(std::string_view verb)> inject;
   // What time() reports for the n-th timed launch of this device. Default: 10 us each.
   std::function<double(const Slot& slot, std::int64_t n)> nanoseconds;
+  // What count() answers; without it the device has no counters.
+  std::function<OrFault<Map<double>>(const CountRequest& request)> count;
   std::function<void()> on_load;  // a module was (re)loaded: kernels that keep state start afresh
   HostDeviceOptions();
 };

@@ -33,8 +33,8 @@ Verdict verdict_of(const std::string& entry) {
 TEST(Check, PassesAKernelThatIsRight) {
   const Verdict verdict = verdict_of("good");
   EXPECT_TRUE(verdict.passed) << verdict.message;
-  EXPECT_EQ(verdict.gate, Gate::kRepeat);
-  EXPECT_EQ(verdict.checks, 6);  // one check, five launches of the repeat gate
+  EXPECT_EQ(verdict.gate, Gate::kPerturbation);
+  EXPECT_EQ(verdict.checks, 7);  // one check, five launches of the repeat gate, a disturbed one
 }
 
 TEST(Check, PassesTheOtherWayOfRoundingToo) {
@@ -234,7 +234,7 @@ TEST(Check, GoesOnAfterAFailureWhenAsked) {
   const auto report = check(job);
   ASSERT_TRUE(report);
   EXPECT_THAT(report->verdict.case_id, HasSubstr("M=3"));
-  ASSERT_EQ(report->all.size(), 4U);  // two checks, two repeats
+  ASSERT_EQ(report->all.size(), 6U);  // two checks, two repeats, two disturbed
   for (const Verdict& verdict : report->all) {
     EXPECT_EQ(verdict.reason, "unwritten");
   }

@@ -27,8 +27,8 @@ Job job_with(const std::string& entry, std::vector<std::string> relations) {
 TEST(Relations, HoldForAKernelThatIsRight) {
   const Verdict verdict = verdict_of(job_with("good", {"permute:M", "concat:M", "permute:N"}));
   EXPECT_TRUE(verdict.passed) << verdict.message;
-  EXPECT_EQ(verdict.gate, Gate::kRelations);
-  EXPECT_EQ(verdict.checks, 9);  // one check, five of the repeat gate, one a relation
+  EXPECT_EQ(verdict.gate, Gate::kPerturbation);  // the last one
+  EXPECT_EQ(verdict.checks, 10);                 // one check, five of the repeat gate, one a relation, one disturbed
 }
 
 // y = a x + w is not proportional to x: the inputs are really scaled, and the outputs back.
@@ -49,7 +49,7 @@ TEST(Relations, RefuseAKernelThatIsRightInTheGatesBeforeOnly) {
 TEST(Relations, AreLeftOutWhereTheyCannotBeTested) {
   Job job = toy_check("good", {toy_case(1, 16)});
   job.relations = {"permute:M"};
-  EXPECT_EQ(verdict_of(job).checks, 6);
+  EXPECT_EQ(verdict_of(job).checks, 7);
 }
 
 // Half of each row is wrong and the other half unwritten: the message names both parts.

@@ -159,9 +159,11 @@ TEST(OutcomeJson, KeepsEveryAlternative) {
   admission.rows = {{"zeros", "refused", "passed", false}};
   admission.admitted = false;
   Profile profile;
-  profile.counters = {{"dram__bytes.sum", 1e9}};
+  profile.cases = {{"M=1", {{"dram__bytes.sum", 1e9}}, {"cold"}}};
+  SanitizerReport sanitizer;
+  sanitizer.tools = {{"racecheck", "2025.3.0", true, 1, 2, "hazard", 3100.5}};
   for (const Outcome& outcome : {Outcome(DeviceFacts{}), Outcome(CheckReport{}), Outcome(time), Outcome(admission),
-                                 Outcome(profile), Outcome(Fault{Fault::Kind::kCandidate, "timeout", "slow"})}) {
+                                 Outcome(profile), Outcome(sanitizer), Outcome(Fault{Fault::Kind::kCandidate, "timeout", "slow"})}) {
     const Encoded encoded = encode_outcome(outcome);
     const auto decoded = decode_outcome(encoded.json, encoded.blob);
     ASSERT_TRUE(decoded) << to_string(decoded.error());

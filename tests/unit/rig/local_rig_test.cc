@@ -102,7 +102,7 @@ TEST(LocalRig, DoesNotBelieveWhatAKernelPrints) {
   const auto rig = rig_in_way("kernel_forged_outcome");
   const Outcome outcome = rig->run(job("misbehaves"), {});
   EXPECT_TRUE(std::get<CheckReport>(outcome).verdict.passed);  // by its outputs, which are right
-  EXPECT_EQ(std::get<CheckReport>(outcome).verdict.checks, 6);
+  EXPECT_EQ(std::get<CheckReport>(outcome).verdict.checks, 7);
 }
 
 TEST(LocalRig, SurvivesAGigabyteOfOutput) {

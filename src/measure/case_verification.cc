@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a batch of timed launches left behind, and whose fault it is.
+#include <algorithm>
+
+#include "gates/damage.h"
+#include "gates/verdicts.h"
+#include "measure/case_session.h"
+
+namespace kf {
+namespace {
+
+constexpr std::string_view kAgain = "_again";
+
+}  // namespace
+
+std::int32_t CaseSession::original_of(std::int32_t arm) const {
+  if (arm < static_cast<std::int32_t>(parts_.job.arms.size())) {
+    return arm;
+  }
+  const std::string& name = runners_[static_cast<std::size_t>(arm)].name;
+  const auto original = std::ranges::find(timing_.arms, name.substr(0, name.size() - kAgain.size()));
+  return static_cast<std::int32_t>(original - timing_.arms.begin());
+}
+
+// Every arm ran alone before, but not behind a gate with others: the fault is of an untrusted one. With several of them
+// nobody can tell; -1.
+std::int32_t CaseSession::suspect_of(const std::vector<Planned>& planned) const {
+  std::int32_t suspect = -1;
+  for (const Planned& launch : planned) {
+    if (runners_[static_cast<std::size_t>(launch.arm)].trusted) {
+      continue;
+    }
+    const std::int32_t arm = original_of(launch.arm);
+    if (suspect >= 0 && suspect != arm) {
+      return -1;
+    }
+    suspect = arm;
+  }
+  return suspect;
+}
+
+Verdict CaseSession::fault_of(const std::vector<Planned>& planned, const DeviceFault& fault) {
+  const bool records = parts_.job.method == ClockMethod::kCupti;
+  if (records && fault.kind == DeviceFault::Kind::kUnsupported) {
+    throw RigFailure{{Fault::Kind::kRig, "unsupported", fault.detail}};  // no CUPTI here: nobody's fault
+  }
+  const bool slot_known = fault.slot >= 0 && static_cast<std::size_t>(fault.slot) < planned.size();
+  refused_arm_ = slot_known ? original_of(planned[static_cast<std::size_t>(fault.slot)].arm) : suspect_of(planned);
+  Verdict verdict = verdict_of(Gate::kTimedRun, fault);
+  if (refused_arm_ > 0) {
+    verdict.message = timing_.arms[static_cast<std::size_t>(refused_arm_)] + ": " + verdict.message;
+  }
+  return refused(std::move(verdict));
+}
+
+// Of the candidate: why its outputs are wrong; nullopt: they are not. What another arm did wrong goes to
+// `wrong_rivals`.
+std::optional<Verdict> CaseSession::verify(const Planned& launch, std::vector<WrongRival>& wrong_rivals) {
+  if (runners_[static_cast<std::size_t>(launch.arm)].dropped) {
+    return std::nullopt;
+  }
+  std::optional<Mismatch> mismatch;
+  std::optional<std::string> wrong = parts_.busy.during([&] { return wrong_outputs(launch, mismatch); });
+  if (!wrong) {
+    ++timing_.verified;
+    return std::nullopt;
+  }
+  if (launch.arm == 0) {
+    Verdict verdict =
+        refuse(Gate::kTimedRun, mismatch && mismatch->unwritten == mismatch->wrong ? "unwritten" : "mismatch",
+               "the outputs of a timed launch are wrong. " + *wrong);
+    verdict.mismatch = mismatch;
+    return refused(std::move(verdict));
+  }
+  wrong_rivals.push_back({launch.arm, *std::move(wrong)});
+  return std::nullopt;
+}
+
+// Outputs of the batch and what became of the inputs, while they are there; then rivals that were wrong.
+std::optional<Verdict> CaseSession::verify_all(const std::vector<Planned>& planned) {
+  std::vector<WrongRival> wrong_rivals;
+  for (const Planned& launch : planned) {
+    if (launch.verify) {
+      if (auto refusal = verify(launch, wrong_rivals)) {
+        return refusal;
+      }
+    }
+  }
+  const bool beside_others = std::ranges::any_of(
+      planned, [&](const Planned& launch) { return !runners_[static_cast<std::size_t>(launch.arm)].trusted; });
+  for (const WrongRival& rival : wrong_rivals) {
+    // An arm that we trust, wrong beside others and right alone, twice: one of the others reached its outputs.
+    const bool trusted = runners_[static_cast<std::size_t>(rival.arm)].trusted;
+    if (trusted && beside_others && right_alone(rival.arm) && right_alone(rival.arm)) {
+      refused_arm_ = suspect_of(planned);
+      return refused(
+          refuse(Gate::kTimedRun, "sabotage",
+                 "the outputs of " + timing_.arms[static_cast<std::size_t>(rival.arm)] +
+                     " were wrong in a batch beside the candidate and are right alone: a launch may write to "
+                     "its own outputs and workspaces only. " +
+                     rival.why));
+    }
+    drop(rival.arm, "wrong outputs in a timed launch: " + rival.why);
+  }
+  return std::nullopt;
+}
+
+// The arm's work once more, with nothing else in the batch.
+bool CaseSession::right_alone(std::int32_t arm) {
+  Planned launch;
+  launch.arm = arm;
+  prepare(launch);
+  bench_.must(parts_.busy.during([&] { return device_.settle(); }), "preparing a batch");
+  Runner& runner = runners_[static_cast<std::size_t>(arm)];
+  TimedBatch alone;
+  alone.state = parts_.job.state;
+  alone.method = parts_.job.method;
+  alone.slots.push_back({arm, bench_.must(module_of(runner), "loading " + runner.name), runner.plan,
+                         launch.set->tensors(), runner.workspaces[0].workspaces()});
+  const auto samples = bench_.tried(parts_.busy.during([&] { return device_.time(alone); }));
+  std::optional<Mismatch> mismatch;
+  return samples && !parts_.busy.during([&] { return wrong_outputs(launch, mismatch); });
+}
+
+std::optional<std::string> CaseSession::wrong_outputs(const Planned& launch, std::optional<Mismatch>& mismatch) {
+  const Runner& runner = runners_[static_cast<std::size_t>(launch.arm)];
+  if (!runner.own_case) {
+    for (Mismatch& output : parts_.reference.compare(index_, *launch.set, launch.contents, derive_seed(seed_, 7))) {
+      if (output.wrong > 0) {
+        mismatch = std::move(output);
+        return mismatch_message(*mismatch);
+      }
+    }
+    return std::nullopt;
+  }
+  // A copy row: tensor 1 must hold what tensor 0 holds.
+  const std::vector<Tensor>& tensors = runner.of->tensors;
+  if (tensors.size() != 2 || tensors[0].extent != tensors[1].extent || tensors[0].dtype != tensors[1].dtype) {
+    return "an arm with tensors of its own that is no copy cannot be verified";
+  }
+  const auto [from, to] = std::pair(launch.set->tensors()[0], launch.set->tensors()[1]);
+  const std::int64_t differing = bench_.must(device_.differing_elements(from, to, tensors[1]), "comparing a copy");
+  return differing == 0 ? std::nullopt : std::optional(std::to_string(differing) + " elements were not copied");
+}
+
+std::vector<ContentDigest> CaseSession::input_digests(const CaseBuffers& set) {
+  std::vector<ContentDigest> digests;
+  for (std::size_t i = 0; i < set.of().tensors.size(); ++i) {
+    if (set.of().tensors[i].role == TensorRole::kInput) {
+      digests.push_back(bench_.must(device_.digest(set.tensors()[i]), "digesting inputs"));
+    }
+  }
+  return digests;
+}
+
+}  // namespace kf
