@@ -74,6 +74,7 @@ struct Attempt {
   Usage usage;
   std::chrono::milliseconds duration{0};
   std::vector<Cost> costs;  // of its evaluation; of its confirmation where there was one
+  std::string settled;      // the source with the tune points that count written into its plan; empty: it has none
 };
 
 }  // namespace kf

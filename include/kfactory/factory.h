@@ -31,9 +31,10 @@ struct RunSettings {
   Budget budget;
   SearchSettings search;
   std::int32_t compile_jobs = 2;
-  std::int32_t screen_cases = 3;   // timed rows that every right candidate is timed on
-  double margin = 0.005;           // of a win
-  std::int32_t max_variants = 16;  // tune points tried of one candidate
+  std::int32_t screen_cases = 3;        // timed rows that every right candidate is timed on
+  double margin = 0.005;                // of a win
+  std::int32_t max_variants = 16;       // tune points tried of one candidate
+  std::int32_t confirmed_attempts = 3;  // the best, and others close behind it
   RunSecret secret;
 };
 

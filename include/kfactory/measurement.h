@@ -93,8 +93,11 @@ Interval ratio_interval(const CaseTiming& timing, int arm_a, int arm_b);
 
 enum class Comparison : std::uint8_t { kWin, kLoss, kTie, kInconclusive, kRefused };
 std::string_view to_string(Comparison comparison);
+// Does an arm's control, the same cubin a second time, take another time than its original by more than the margin,
+// with an interval that excludes 1? Then the session says nothing.
+bool control_differs(const CaseTiming& timing, double margin);
 // WIN: upper bound of candidate/other below 1 - margin; LOSS: lower bound above 1 + margin; TIE: inside.
-// REFUSED: champion again against champion is itself outside the margin (the machine is too noisy).
+// REFUSED: control_differs.
 Comparison compare_arms(const CaseTiming& timing, int candidate, int other, double margin);
 
 double geomean(const std::vector<double>& positive);

@@ -93,6 +93,16 @@ std::vector<Assignment> tune_points(const LaunchPlan& plan);
 // build_request and resolve_plan apply it themselves; applying it twice changes nothing.
 OrError<Assignment> assignment_for(const LaunchPlan& plan, const Scope& scope, const Assignment& chosen);
 
+// One line of a `select`: this assignment where `when` holds; an empty one always holds.
+struct Selection {
+  std::string when;
+  Assignment set;
+};
+// The candidate with `select` in place of `tune`, its text otherwise untouched; `name` as for parse_candidate. Errors:
+// it has no `tune`, or what comes out is no plan (the last selection must always hold).
+OrErrors<Candidate> settle(const Candidate& candidate, const std::vector<Selection>& selections,
+                           const std::string& name);
+
 // Text put in front of candidates: `using T = ...`, KF_T_BFLOAT16, CUtensorMap, fixed-width names.
 std::string prelude_for(const Spec& spec, const Case& of);
 

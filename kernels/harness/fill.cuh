@@ -96,6 +96,20 @@ KF_FN double normal_at(const Place& at, i64 index) {
   return is_integer(at.type) ? 8.0 * value : value;
 }
 
+// Families of which an element needs neither its row nor its column: timed launches are filled with one of them, gigabytes
+// at a time, and finding the row costs more than the value.
+KF_FN bool is_scaled_normal(int family) {
+  return family <= kOffset;
+}
+
+KF_FN double scaled_normal(int family, const Place& at) {
+  const double value = normal_at(at, at.index);
+  return family == kLarge    ? value * scale_up(at.type)
+         : family == kTiny   ? value * scale_down(at.type)
+         : family == kOffset ? value + 100.0
+                             : value;
+}
+
 KF_FN double spikes_at(const Place& at, Words4 row) {
   const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
   const bool spike = at.column == static_cast<i64>(row.x % static_cast<u64>(at.columns)) || (choice.x & 511) == 0;
@@ -149,12 +163,6 @@ KF_FN double cancel_at(const Place& at) {
 
 KF_FN double family_value(int family, const Place& at, Words4 row, u64 which_constant) {
   switch (family) {
-    case kLarge:
-      return normal_at(at, at.index) * scale_up(at.type);
-    case kTiny:
-      return normal_at(at, at.index) * scale_down(at.type);
-    case kOffset:
-      return normal_at(at, at.index) + 100.0;
     case kSpikes:
       return spikes_at(at, row);
     case kConstant:
@@ -187,7 +195,7 @@ KF_FN double family_value(int family, const Place& at, Words4 row, u64 which_con
     case kMasked:
       return masked_at(at, row);
     default:
-      return normal_at(at, at.index);
+      return scaled_normal(family, at);
   }
 }
 
@@ -222,6 +230,10 @@ KF_FN u64 boolean_bits(int family, const Place& at) {
 
 // The bits of element `index` (row-major) of a tensor whose last extent is `columns`.
 KF_FN u64 element_bits(int family, u64 seed, i64 index, i64 columns, int type) {
+  if (is_scaled_normal(family) && type != kBoolean) {
+    const double value = scaled_normal(family, {seed, index, 0, columns, type});
+    return encode(type, type == kU8 ? magnitude(value) : value);
+  }
   const i64 row = quotient(index, columns);
   const Place at{seed, index, index - row * columns, columns, type};
   const Words4 random = philox(seed, static_cast<u64>(row), kRowStream);

@@ -34,7 +34,7 @@ Spec spec_of(const Ledger& ledger, const std::string& folder) {
 
 EvaluationSettings bench_settings(const Session& session, const Attempt& winner) {
   EvaluationSettings settings;
-  settings.tune = winner.tune;
+  settings.tune = winner.settled.empty() ? winner.tune : Assignment{};
   settings.margin = session.settings.share("run.margin");
   settings.compile_jobs = static_cast<std::int32_t>(session.settings.count("run.compile_jobs"));
   settings.variant = {winner.id, 0};
@@ -98,8 +98,8 @@ int bench_command(Session& session) {
   std::vector<BenchResult> results;
   bool won = true;
   for (const Attempt* winner : winners) {
-    const Candidate candidate =
-        or_usage(parse_candidate(winner->source, "attempt " + std::to_string(winner->id.value)));
+    const Candidate candidate = or_usage(parse_candidate(winner->settled.empty() ? winner->source : winner->settled,
+                                                         "attempt " + std::to_string(winner->id.value)));
     results.push_back({winner->id, evaluate(factory, candidate, bench_settings(session, *winner), session.stop)});
     const Evaluation& evaluation = results.back().evaluation;
     if (evaluation.rig_fault) {

@@ -24,6 +24,7 @@ struct Options {
   bool resume = false, no_wait = false, json = false, explain = false, confirm = false, no_time = false,
        first_refusal = false;
   std::string csv;
+  std::int64_t repeat = 1;  // eval: evaluations with fresh seeds
 };
 
 Options read_options(int argc, const char* const* argv);

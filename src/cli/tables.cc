@@ -11,7 +11,9 @@ namespace {
 std::string outcome_of(const Attempt& attempt) {
   switch (attempt.state) {
     case AttemptState::kMeasured:
-      return attempt.score && attempt.score->confirmed ? "confirmed" : "right, measured";
+      return attempt.score && attempt.score->against_baseline == Comparison::kRefused ? "right, its time does not count"
+             : attempt.score && attempt.score->confirmed                              ? "confirmed"
+                                                                                      : "right, measured";
     case AttemptState::kRejected:
       return "refused: " + std::string(to_string(attempt.verdict.gate)) + ": " + attempt.verdict.reason;
     case AttemptState::kBuilt:
@@ -32,8 +34,17 @@ std::string figure(const Attempt& attempt) {
   return ratio_text(attempt.score->speedup) + (estimate ? " estimate" : "");
 }
 
-double rank(const Attempt& attempt) {
-  return attempt.state == AttemptState::kMeasured && attempt.score ? attempt.score->speedup : -1.0;
+// Confirmed ones first, by their figures; then what was screened. The two are not of the same cases.
+std::pair<int, double> rank(const Attempt& attempt) {
+  if (attempt.state != AttemptState::kMeasured || !attempt.score) {
+    return {3, 0};
+  }
+  const bool counts = attempt.score->against_baseline != Comparison::kRefused;
+  return {!counts ? 2 : attempt.score->confirmed ? 0 : 1, -attempt.score->speedup};
+}
+
+std::string cases_of(const Attempt& attempt) {
+  return attempt.score && attempt.state == AttemptState::kMeasured ? std::to_string(attempt.score->cases.size()) : "-";
 }
 
 }  // namespace
@@ -43,10 +54,10 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts) {
   for (const Attempt& attempt : attempts) {
     order.push_back(&attempt);
   }
-  std::ranges::stable_sort(order, [](const Attempt* a, const Attempt* b) { return rank(*a) > rank(*b); });
-  Table table({"attempt", "speed-up", "outcome", "role", "from", "hypothesis"});
+  std::ranges::stable_sort(order, [](const Attempt* a, const Attempt* b) { return rank(*a) < rank(*b); });
+  Table table({"attempt", "speed-up", "cases", "outcome", "role", "from", "hypothesis"});
   for (const Attempt* attempt : order) {
-    table.add({std::to_string(attempt->id.value), figure(*attempt), outcome_of(*attempt),
+    table.add({std::to_string(attempt->id.value), figure(*attempt), cases_of(*attempt), outcome_of(*attempt),
                std::string(to_string(attempt->role)), attempt->parent ? std::to_string(attempt->parent->value) : "-",
                cut_line(attempt->hypothesis, 60)});
   }

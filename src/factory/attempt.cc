@@ -173,7 +173,7 @@ Evaluation evaluate_attempt(Walk& walk, const Candidate& candidate) {
   return evaluation;
 }
 
-void describe(Walk& walk, const Evaluation& evaluation) {
+void describe(Walk& walk, const Candidate& candidate, const Evaluation& evaluation) {
   Attempt& attempt = walk.attempt;
   attempt.verdict = evaluation.verdict;
   attempt.tune = evaluation.tune;
@@ -181,6 +181,10 @@ void describe(Walk& walk, const Evaluation& evaluation) {
   attempt.kernels = evaluation.kernels;
   attempt.score = evaluation.score;
   attempt.costs = evaluation.costs;
+  if (!evaluation.tune.empty()) {
+    const OrErrors<Candidate> settled = settle(candidate, {{"", evaluation.tune}}, "settled candidate");
+    attempt.settled = settled ? settled->source : "";
+  }
   if (!evaluation.builds.empty()) {
     attempt.source_hash = normalised_ptx_hash(evaluation.builds.front().ptx);
   }
@@ -237,7 +241,7 @@ AttemptEnd run_attempt(const AttemptTask& task, std::stop_token stop) {
     return {rig ? Why::kRigFailed : Why::kInterrupted, walk.attempt, rig ? evaluation.rig_fault->what : std::string()};
   }
   walk.log.evaluated(evaluation);
-  describe(walk, evaluation);
+  describe(walk, source, evaluation);
   return close(walk, evaluation.state, begun);
 }
 

@@ -3,11 +3,17 @@
 
 #include <algorithm>
 
+#include "cases.h"
 #include "evaluation.h"
 #include "score.h"
+#include "settle.h"
+#include "stop.h"
 
 namespace kf {
 namespace {
+
+// Of the best screening figure: three rows of a spec say no more than that about the others.
+constexpr double kClose = 1.05;
 
 Candidate candidate_of(const Attempt& attempt) {
   OrErrors<Candidate> candidate = parse_candidate(attempt.source, "attempt " + std::to_string(attempt.id.value));
@@ -38,6 +44,68 @@ void refuse_at_confirm(Evaluation& evaluation) {
   evaluation.steps.back() = verdict;
 }
 
+// With its tune points settled, if that can be; `settled` is then that source. A settled kernel that is refused does
+// not speak for the point that the screening chose, which is then confirmed alone.
+Evaluation confirm(const Factory& factory, JobBuilder& jobs, const Candidate& candidate,
+                   const EvaluationSettings& settings, std::string& settled_source, const std::stop_token& stop) {
+  Settled settled;
+  try {
+    settled = settle_tune(factory, jobs, candidate, settings, stop);
+  } catch (const Interrupted&) {
+    return {.state = AttemptState::kOpen};
+  } catch (const RigFailed& failed) {
+    return {.state = AttemptState::kOpen, .rig_fault = failed.fault};
+  }
+  std::vector<std::string> notes = std::move(settled.notes);
+  if (settled.candidate) {
+    EvaluationSettings as_written = settings;
+    as_written.tune = Assignment{};
+    Evaluation evaluation = evaluate_with(factory, jobs, *settled.candidate, as_written, stop);
+    if (evaluation.state != AttemptState::kRejected) {
+      evaluation.notes.insert(evaluation.notes.begin(), notes.begin(), notes.end());
+      settled_source = settled.candidate->source;
+      return evaluation;
+    }
+    notes.push_back("settled by shape it was refused (" + evaluation.verdict.reason + ": " +
+                    evaluation.verdict.message + "); confirmed with the screening's tune point");
+  }
+  Evaluation evaluation = evaluate_with(factory, jobs, candidate, settings, stop);
+  evaluation.notes.insert(evaluation.notes.begin(), notes.begin(), notes.end());
+  return evaluation;
+}
+
+bool was_confirmed(const Attempt& attempt) {
+  return attempt.score && attempt.score->confirmed;
+}
+
+// The best, and then those close behind it that the screening may have done wrong.
+Attempt* next_to_confirm(const Factory& factory, const RunSettings& settings, std::vector<Attempt>& attempts) {
+  const auto confirmed = static_cast<std::int32_t>(std::ranges::count_if(attempts, was_confirmed));
+  const std::vector<Ranked> ranked = ranking(attempts);
+  for (const Ranked& of : ranked) {
+    Attempt& attempt = *std::ranges::find(attempts, of.id, &Attempt::id);
+    if (was_confirmed(attempt)) {
+      continue;
+    }
+    if (&of == &ranked.front()) {
+      return &attempt;
+    }
+    const std::size_t all = choose_cases(*factory.spec, factory.facts, {}).time.size();
+    const bool close = of.value <= kClose * ranked.front().value && attempt.score->cases.size() < all;
+    const bool noisy = attempt.score->method != ClockMethod::kEstimate;
+    return close && noisy && confirmed < settings.confirmed_attempts ? &attempt : nullptr;
+  }
+  return nullptr;
+}
+
+void tell_notes(const Factory& factory, AttemptId attempt, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    if (factory.observe) {
+      factory.observe({Event::Kind::kNote, attempt, note, {}});
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<Champion> champion_of(std::span<const Attempt> visible) {
@@ -51,13 +119,10 @@ std::optional<Champion> champion_of(std::span<const Attempt> visible) {
 
 void confirm_champion(const Factory& factory, const RunSettings& settings, JobBuilder& jobs, RunResult& result,
                       std::stop_token stop) {
-  while (const std::optional<AttemptId> best = best_attempt(result.attempts)) {
-    Attempt& attempt = *std::ranges::find(result.attempts, *best, &Attempt::id);
-    if (attempt.score->confirmed) {
-      return;
-    }
+  while (Attempt* const next = next_to_confirm(factory, settings, result.attempts)) {
+    Attempt& attempt = *next;
     Evaluation evaluation =
-        evaluate_with(factory, jobs, candidate_of(attempt), confirm_settings(settings, attempt), stop);
+        confirm(factory, jobs, candidate_of(attempt), confirm_settings(settings, attempt), attempt.settled, stop);
     if (evaluation.state == AttemptState::kOpen) {
       result.reason = evaluation.rig_fault ? StopReason::kRigFailed : StopReason::kInterrupted;
       result.detail =
@@ -69,6 +134,7 @@ void confirm_champion(const Factory& factory, const RunSettings& settings, JobBu
     }
     AttemptLog log(*factory.ledger, attempt.id, factory.ledger->read(attempt.id, attempt.id));
     log.evaluated(evaluation);
+    tell_notes(factory, attempt.id, evaluation.notes);
     attempt.verdict = evaluation.verdict;
     attempt.state = evaluation.state;
     attempt.score = evaluation.score;

@@ -343,7 +343,7 @@ RunResult run_factory(const Factory& given, const RunSettings& wanted, std::stop
   if (result.reason == StopReason::kBudget && factory.rig != nullptr) {
     confirm_champion(factory, settings, jobs, result, stop);
   }
-  result.champion = best_attempt(result.attempts);
+  result.champion = final_champion(result.attempts);
   if (result.champion) {
     const Attempt& best = *std::ranges::find(result.attempts, *result.champion, &Attempt::id);
     result.beat_baseline = is_win(best);

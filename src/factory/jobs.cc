@@ -349,6 +349,24 @@ void JobBuilder::add_copy_arm(Job& job, const EvaluationSettings& settings, cons
   job.arms.push_back(copy_arm("copy", *factory_.spec, job.cases, ways, job.harness));
 }
 
+Job job_of_cases(const Job& whole, const std::vector<std::size_t>& at) {
+  const auto keep = [&]<class T>(std::vector<T>& of_case) {
+    std::vector<T> kept;
+    for (const std::size_t index : at) {
+      if (index < of_case.size()) {
+        kept.push_back(of_case[index]);
+      }
+    }
+    of_case = std::move(kept);
+  };
+  Job part = whole;
+  keep(part.cases), keep(part.time_seeds), keep(part.reference.plans);
+  for (Arm& arm : part.arms) {
+    keep(arm.plans), keep(arm.own_cases);
+  }
+  return part;
+}
+
 std::int64_t slice_extent(const Case& one, std::int64_t whole) {
   std::int64_t bytes = 0;  // of float64 outputs, a slice of extent 1
   for (const Tensor& tensor : one.tensors) {

@@ -75,6 +75,9 @@ class JobBuilder {
   std::shared_ptr<const Build> harness_;
 };
 
+// The same job on some of its cases, given by their index.
+Job job_of_cases(const Job& whole, const std::vector<std::size_t>& at);
+
 // Bytes that the float64 outputs of one slice of a reference may have.
 inline constexpr std::int64_t kReferenceSliceBytes = 512LL << 20;
 // The largest extent whose outputs stay below that; at least 1, at most `whole`. `one`: the slice of extent 1.

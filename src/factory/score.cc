@@ -226,7 +226,7 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
   return score;
 }
 
-std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts) {
+std::vector<Ranked> ranking(std::span<const Attempt> attempts) {
   std::vector<const Attempt*> measured;
   for (const Attempt& attempt : attempts) {
     if (attempt.state == AttemptState::kMeasured && attempt.score &&
@@ -240,23 +240,32 @@ std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts) {
       ++seen[of.case_id];
     }
   }
-  const auto value = [&](const Attempt& attempt) {
+  std::vector<Ranked> ranked;
+  for (const Attempt* attempt : measured) {
     std::vector<double> common;
-    for (const CaseScore& of : attempt.score->cases) {
+    for (const CaseScore& of : attempt->score->cases) {
       const Interval& figure = of.to_baseline.samples > 0 ? of.to_baseline : of.candidate;  // no baseline: plain time
       if (seen[of.case_id] == measured.size() && figure.median > 0) {
         common.push_back(figure.median);
       }
     }
-    return common.empty() ? std::numeric_limits<double>::infinity() : geomean(common);
-  };
-  const Attempt* best = nullptr;
-  for (const Attempt* attempt : measured) {
-    if (best == nullptr || value(*attempt) < value(*best)) {
-      best = attempt;
-    }
+    ranked.push_back({attempt->id, common.empty() ? std::numeric_limits<double>::infinity() : geomean(common)});
   }
-  return best == nullptr ? std::nullopt : std::optional(best->id);
+  std::ranges::stable_sort(ranked, {}, &Ranked::value);
+  return ranked;
+}
+
+std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts) {
+  const std::vector<Ranked> ranked = ranking(attempts);
+  return ranked.empty() ? std::nullopt : std::optional(ranked.front().id);
+}
+
+std::optional<AttemptId> final_champion(std::span<const Attempt> attempts) {
+  std::vector<Attempt> confirmed;
+  std::ranges::copy_if(attempts, std::back_inserter(confirmed),
+                       [](const Attempt& attempt) { return attempt.score && attempt.score->confirmed; });
+  const std::optional<AttemptId> best = best_attempt(confirmed);
+  return best ? best : best_attempt(attempts);
 }
 
 }  // namespace kf

@@ -26,8 +26,15 @@ const Case* case_called(const Spec& spec, const std::string& id);
 // held against the margin, so one clear win does not outvote a doubtful rest.
 Comparison combine(std::span<const Interval> ratios, std::span<const Comparison> each, double margin);
 
-// Of right and measured attempts, the one with the best geomean of candidate / baseline over the cases that all of them
-// have; equal ones: the earlier. Refused figures (noise, faster than physics) do not count.
+// Right and measured attempts by the geomean of candidate / baseline over the cases that all of them have, the best
+// first; equal ones: the earlier. Refused figures (noise, faster than physics) do not count.
+struct Ranked {
+  AttemptId id;
+  double value = 0;  // of candidate / baseline; plain nanoseconds without a baseline
+};
+std::vector<Ranked> ranking(std::span<const Attempt> attempts);
 std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts);
+// The best of those that were confirmed, on every timed case; the best of all when none was.
+std::optional<AttemptId> final_champion(std::span<const Attempt> attempts);
 
 }  // namespace kf

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "stop.h"
+#include "tune_times.h"
 
 namespace kf {
 namespace {
@@ -35,14 +36,6 @@ Outcome run_job(const Factory& factory, const Job& job, const std::stop_token& s
   throw RigFailed{{Fault::Kind::kRig, "protocol", "the worker answered with another kind of outcome than the job's"}};
 }
 
-std::string words(const Assignment& tune) {
-  std::string text;
-  for (const auto& [name, value] : tune) {
-    text += (text.empty() ? "" : " ") + name + "=" + std::to_string(value);
-  }
-  return text;
-}
-
 std::string nanoseconds_text(double nanoseconds) {
   return nanoseconds < 1e18 ? std::to_string(static_cast<std::int64_t>(nanoseconds)) + " ns" : "no samples";
 }
@@ -53,119 +46,33 @@ struct Point {
   Arm probe;
 };
 
-// Geometric mean over the cases of each arm's median; arms without samples are infinitely slow.
-std::vector<double> times_of(const Measurement& measurement, std::size_t arms) {
-  std::vector<double> times(arms, 0);
-  for (std::size_t arm = 0; arm < arms; ++arm) {
-    std::vector<double> medians;
-    for (const CaseTiming& timing : measurement.cases) {
-      std::vector<double> nanoseconds;
-      for (const Sample& sample : timing.samples) {
-        if (sample.arm == static_cast<std::int32_t>(arm)) {
-          nanoseconds.push_back(sample.nanoseconds);
-        }
-      }
-      if (!nanoseconds.empty()) {
-        medians.push_back(median_interval(std::move(nanoseconds)).median);
-      }
-    }
-    times[arm] = medians.size() == measurement.cases.size() && !medians.empty()
-                     ? geomean(medians)
-                     : std::numeric_limits<double>::infinity();
-  }
-  return times;
-}
-
-// The points that build for the timed cases, as arms. Every arm of such a job is judged: none is trusted.
-std::vector<Arm> timed_arms(JobBuilder& jobs, const Candidate& candidate, const std::vector<Case>& timed,
-                            std::vector<Point>& points, Sweep& sweep, const std::stop_token& stop) {
-  std::vector<Arm> arms;
-  std::erase_if(points, [&](const Point& point) {
-    auto arm = jobs.arm("variant:" + std::to_string(point.index), candidate, timed, point.tune, stop);
-    if (!arm) {
-      sweep.notes.push_back("refused " + words(point.tune) + ": " + arm.error().message);
-      return true;
-    }
-    arms.push_back(std::move(*arm));
-    return false;
-  });
-  return arms;
-}
-
-// One job over these arms: their times, or whom it refused and why.
-struct Refused {
-  std::optional<std::size_t> arm;  // nullopt: nobody can tell
-  std::string reason;
-};
-std::expected<std::vector<double>, Refused> time_arms(const Factory& factory, JobBuilder& jobs,
-                                                      const std::vector<Case>& timed, const std::vector<Arm>& arms,
-                                                      const EvaluationSettings& settings, const std::stop_token& stop) {
-  Job job = jobs.time_job(timed, arms, false, settings, stop);
-  job.min_quads = job.max_quads = kSweepQuads;
-  const std::expected<TimeReport, Verdict> report = run_time_job(factory, job, stop);
-  if (report && report->verdict.passed) {
-    return times_of(report->measurement, arms.size());
-  }
-  const bool told = report && report->arm >= 0 && static_cast<std::size_t>(report->arm) < arms.size();
-  const bool alone = arms.size() == 1;
-  return std::unexpected(Refused{alone  ? std::optional<std::size_t>(0)
-                                 : told ? std::optional(static_cast<std::size_t>(report->arm))
-                                        : std::nullopt,
-                                 report ? report->verdict.reason : report.error().reason});
-}
-
-// All points in one job, interleaved: they meet the same clocks and temperatures. The point that a refusal names leaves
-// `points`, and the rest is timed again; where it names none, each is timed alone, and those that are refused alone
-// leave. Should the others still not run beside each other, the times that they had alone decide.
+// The fastest point by the geometric mean over the first timed cases; `points` keeps those that ran.
 std::size_t fastest_of(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const ChosenCases& cases,
                        const EvaluationSettings& settings, std::vector<Point>& points, Sweep& sweep,
                        const std::stop_token& stop) {
   const auto count = static_cast<std::ptrdiff_t>(std::min(kSweepCases, cases.time.size()));
   const std::vector<Case> timed(cases.time.begin(), cases.time.begin() + count);
-  const Point fallback = points.front();
-  std::vector<Arm> arms = timed_arms(jobs, candidate, timed, points, sweep, stop);
-  const auto leaves = [&](std::size_t at, const std::string& reason) {
-    sweep.notes.push_back("refused " + words(points[at].tune) + ": " + reason);
-    points.erase(points.begin() + static_cast<std::ptrdiff_t>(at));
-    arms.erase(arms.begin() + static_cast<std::ptrdiff_t>(at));
-  };
-  std::vector<double> times;
-  for (bool settled = false; points.size() > 1 && !settled;) {
-    auto together = time_arms(factory, jobs, timed, arms, settings, stop);
-    if (together) {
-      times = std::move(*together);
-      settled = true;
-    } else if (together.error().arm) {
-      leaves(*together.error().arm, together.error().reason);
-    } else {
-      const std::size_t before = points.size();
-      times.clear();
-      for (std::size_t at = 0; at < points.size();) {
-        const auto alone = time_arms(factory, jobs, timed, {arms[at]}, settings, stop);
-        if (alone) {
-          times.push_back(alone->front());
-          ++at;
-        } else {
-          leaves(at, alone.error().reason);
-        }
-      }
-      settled = points.size() == before;
-      if (settled) {
-        sweep.notes.push_back("tune points could not be timed beside each other (" + together.error().reason +
-                              "); each was timed alone");
-      }
-    }
+  std::vector<Assignment> assignments;
+  for (const Point& point : points) {
+    assignments.push_back(point.tune);
   }
-  if (points.empty()) {
-    points.push_back(fallback);  // the evaluation itself finds out what is wrong with it
+  TuneTimes times =
+      time_tune_points(factory, jobs, candidate, timed, std::move(assignments), kSweepQuads, settings, stop);
+  std::ranges::move(times.notes, std::back_inserter(sweep.notes));
+  if (times.points.empty()) {
+    return 0;  // the evaluation itself finds out what is wrong with the first one
   }
-  if (points.size() == 1 || times.size() != points.size()) {
-    return 0;
+  std::erase_if(points,
+                [&](const Point& point) { return std::ranges::find(times.points, point.tune) == times.points.end(); });
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t at = 0; at < points.size() && points.size() > 1; ++at) {
+    const double mean = geomean(times.nanoseconds[at]);
+    sweep.notes.push_back("swept " + words(points[at].tune) + ": " + nanoseconds_text(mean));
+    best = mean < least ? at : best;
+    least = std::min(mean, least);
   }
-  for (std::size_t at = 0; at < points.size(); ++at) {
-    sweep.notes.push_back("swept " + words(points[at].tune) + ": " + nanoseconds_text(times[at]));
-  }
-  return static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
+  return best;
 }
 
 }  // namespace

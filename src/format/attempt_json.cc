@@ -71,6 +71,7 @@ void fields(V& visit, T& x) {
   visit("plan", x.plan_json), visit("source_hash", x.source_hash), visit("kernels", x.kernels);
   visit("tune", x.tune), visit("variants", x.variants), visit("verdict", x.verdict), visit("score", x.score);
   visit("usage", x.usage), visit("duration_ms", x.duration), visit("costs", x.costs);
+  visit("settled", x.settled);
 }
 
 std::string score_json(const Score& score) {

@@ -247,8 +247,7 @@ std::optional<Verdict> CaseSession::quad(std::int32_t number, Quad kind) {
     } else if (kind == Quad::kApart && arm == original_) {
       launch.record_as = apart_;
     }
-    launch.verify = kind == Quad::kRecorded &&
-                    (parts_.job.method == ClockMethod::kEstimate || verification_->verifies(arm, number, occurrence));
+    launch.verify = kind == Quad::kRecorded && verifies(arm, number, occurrence);
     planned.push_back(launch);
     // A batch holds as many launches as there are sets: each has contents of its own.
     const bool full = planned.size() >= std::min(kMostBehindOneGate, groups_.front().sets.size());
@@ -260,6 +259,18 @@ std::optional<Verdict> CaseSession::quad(std::int32_t number, Quad kind) {
     }
   }
   return std::nullopt;
+}
+
+// Kernel records only tell what ran and for how long; the same arms were verified where events timed them.
+bool CaseSession::verifies(std::int32_t arm, std::int32_t quad, std::int32_t occurrence) const {
+  switch (parts_.job.method) {
+    case ClockMethod::kEstimate:
+      return true;
+    case ClockMethod::kCupti:
+      return false;
+    default:
+      return verification_->verifies(arm, quad, occurrence);
+  }
 }
 
 void CaseSession::prepare(Planned& launch) {

@@ -109,6 +109,7 @@ class CaseSession {
   std::optional<Verdict> verify(const Planned& launch, std::vector<WrongRival>& wrong_rivals);
   std::optional<Verdict> verify_all(const std::vector<Planned>& planned);
   bool right_alone(std::int32_t arm);
+  bool verifies(std::int32_t arm, std::int32_t quad, std::int32_t occurrence) const;
   std::optional<std::string> wrong_outputs(const Planned& launch, std::optional<Mismatch>& mismatch);
   std::vector<ContentDigest> input_digests(const CaseBuffers& set);
   OrFault<ModuleHandle> module_of(Runner& runner);

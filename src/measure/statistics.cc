@@ -67,7 +67,9 @@ std::vector<double> log_ratios(const CaseTiming& timing, int arm_a, int arm_b) {
   return ratios;
 }
 
-bool machine_too_noisy(const CaseTiming& timing, double margin) {
+}  // namespace
+
+bool control_differs(const CaseTiming& timing, double margin) {
   for (std::size_t again = 0; again < timing.arms.size(); ++again) {
     const std::string& name = timing.arms[again];
     if (!name.ends_with(kAgain)) {
@@ -86,8 +88,6 @@ bool machine_too_noisy(const CaseTiming& timing, double margin) {
   }
   return false;
 }
-
-}  // namespace
 
 Interval median_interval(std::vector<double> values) {
   Interval interval;
@@ -114,7 +114,7 @@ Interval ratio_interval(const CaseTiming& timing, int arm_a, int arm_b) {
 }
 
 Comparison compare_arms(const CaseTiming& timing, int candidate, int other, double margin) {
-  if (machine_too_noisy(timing, margin)) {
+  if (control_differs(timing, margin)) {
     return Comparison::kRefused;
   }
   const Interval ratio = ratio_interval(timing, candidate, other);

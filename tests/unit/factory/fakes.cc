@@ -188,7 +188,21 @@ CheckReport check(const Job& job) {
   return report;
 }
 
-TimeReport time(const Job& job) {
+// The control, the candidate a second time, in the first case.
+void add_unequal_control(CaseTiming& timing) {
+  const auto control = static_cast<std::int32_t>(timing.arms.size());
+  timing.arms.push_back(timing.arms.front() + "_again");
+  for (std::size_t i = 0, end = timing.samples.size(); i < end; ++i) {
+    if (timing.samples[i].arm == 0) {
+      Sample sample = timing.samples[i];
+      sample.arm = control;
+      sample.nanoseconds *= 2;
+      timing.samples.push_back(sample);
+    }
+  }
+}
+
+TimeReport time(const Job& job, bool noisy) {
   TimeReport report;
   report.verdict.gate = Gate::kTimedRun;
   report.verdict.checks = static_cast<std::int64_t>(job.cases.size());
@@ -219,6 +233,9 @@ TimeReport time(const Job& job) {
       }
     }
     timing.verified = 1;
+    if (noisy && i == 0) {
+      add_unequal_control(timing);
+    }
     report.measurement.cases.push_back(std::move(timing));
   }
   return report;
@@ -251,7 +268,10 @@ Outcome FakeRig::run(const Job& job, std::stop_token) {
     return report;
   }
   if (job.kind == Job::Kind::kTime) {
-    return time(job);
+    const Arm& arm = job.arms.front();
+    const bool events = job.method == ClockMethod::kEvents && arm.name == "candidate";
+    const bool once = events && has(arm, "NOISE_ONCE") && !std::exchange(noisy_, true);
+    return time(job, once || (events && has(arm, "NOISE")));
   }
   if (job.kind == Job::Kind::kAdmit) {
     return AdmissionReport{{{"null candidate: zeros", "refused", "refused", true}}, true};

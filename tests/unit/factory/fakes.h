@@ -73,8 +73,9 @@ class FakeCompiler final : public Compiler {
 
 // Judges by markers in the sources: WRONG fails its check (WRONG_LARGE only in cases above 100,000 elements),
 // WRONG_CONFIRM only at confirmation, HANGS is a candidate fault, LOSES_DEVICE a fault of the rig, NS=1234 is the time
-// of each launch (default 1000), times NOISE in the control. WRONG_TIMED is refused in a timing job, FAULTS_IN_BATCH
-// too (by name only when it is alone), RUNS_OTHER_GRIDS where kernel records are taken, which NO_CUPTI prevents.
+// of each launch (default 1000). NOISE_ONCE: in the first timing the control takes twice as long, NOISE: in every one.
+// WRONG_TIMED is refused in a timing job, FAULTS_IN_BATCH too (by name only when it is alone), RUNS_OTHER_GRIDS where
+// kernel records are taken, which NO_CUPTI prevents.
 class FakeRig final : public Rig {
  public:
   explicit FakeRig(DeviceFacts facts) : facts_(std::move(facts)) {}
@@ -89,6 +90,7 @@ class FakeRig final : public Rig {
   mutable std::mutex mutex_;
   std::vector<Job> jobs_;
   bool misread_ = false;  // kernel records of MISREAD_ONCE were wrong already
+  bool noisy_ = false;    // the control of NOISE_ONCE took longer already
 };
 
 // y = 2 x over N elements: four check cases from 8 to 1,000,000 elements, three timed ones, one held out.

@@ -182,6 +182,15 @@ TEST(BestAttempt, ComparesOverTheCasesThatAllHave) {
   EXPECT_EQ(best_attempt(attempts), AttemptId{1});
 }
 
+TEST(FinalChampion, IsTheBestOfThoseThatWereConfirmed) {
+  std::vector attempts{attempt(1, 0.4), attempt(2, 0.5), attempt(3, 0.6)};
+  EXPECT_EQ(final_champion(attempts), AttemptId{1});
+  attempts[1].score->confirmed = attempts[2].score->confirmed = true;
+  EXPECT_EQ(final_champion(attempts), AttemptId{2});
+  attempts[1].score->against_baseline = Comparison::kRefused;
+  EXPECT_EQ(final_champion(attempts), AttemptId{3});
+}
+
 TEST(BestAttempt, IsNoneWithoutMeasuredAttempts) {
   EXPECT_FALSE(best_attempt({}));
 }

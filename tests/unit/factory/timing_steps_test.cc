@@ -73,7 +73,7 @@ TEST_F(TimingSteps, RefusesACandidateWhoseOtherGridsRan) {
 }
 
 TEST_F(TimingSteps, BelievesKernelRecordsOfOtherKernelsOnlyWhenTheySaySoTwice) {
-  const Evaluation evaluation = evaluate_one("MISREAD_ONCE NS=500");
+  const Evaluation evaluation = evaluate_one("NS=500 MISREAD_ONCE");
   ASSERT_EQ(evaluation.state, AttemptState::kMeasured) << evaluation.verdict.message;
   EXPECT_GT(evaluation.score->cases.front().candidate_records.samples, 0);
 }
@@ -138,6 +138,22 @@ TEST_F(TimingSteps, TimesTunePointsAloneWhenNobodyCanTellWhoFaulted) {
   const Evaluation evaluation = evaluate_one("FAULTS_IN_BATCH", R"("FACTOR": [1, 2, 3])");
   EXPECT_EQ(evaluation.state, AttemptState::kRejected);
   EXPECT_THAT(evaluation.notes, Contains(HasSubstr("refused FACTOR=2: illegal_access")));
+}
+
+TEST_F(TimingSteps, TimesACaseAgainWhoseControlDiffered) {
+  const Evaluation evaluation = evaluate_one("NS=500 NOISE_ONCE");
+  ASSERT_TRUE(evaluation.score);
+  EXPECT_EQ(evaluation.score->against_baseline, Comparison::kWin);
+  EXPECT_THAT(evaluation.score->cases.front().notes, Contains(HasSubstr("timed a second time")));
+  EXPECT_EQ(evaluation.score->cases.size(), 3U);
+  const std::vector<std::string> kinds = rig_.kinds();
+  EXPECT_THAT(kinds, Contains("time:1"));  // that case alone
+}
+
+TEST_F(TimingSteps, RefusesACaseWhoseControlDiffersTwice) {
+  const Evaluation evaluation = evaluate_one("NS=500 NOISE");
+  ASSERT_TRUE(evaluation.score);
+  EXPECT_EQ(evaluation.score->against_baseline, Comparison::kRefused);
 }
 
 TEST_F(TimingSteps, TellsWhatEachStepCost) {

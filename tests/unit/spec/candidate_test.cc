@@ -61,5 +61,47 @@ TEST(Candidate, IsNotTooLong) {
               HasSubstr("at most 1048576"));
 }
 
+// ---- settle -------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view kTuned = R"(// before
+/*kfactory
+{ "plan": 1, "hypothesis": "a \"tune\": {trap}",
+  "define": {"tune": "1"},
+  "tune": {"ROWS": [1, 2], "VEC": [4, 8]},
+  "kernels": [{"name": "k", "grid": ["M"], "block": ["32 * ROWS"], "args": ["x"]}] }
+*/
+extern "C" __global__ void k(const float* x) {}
+)";
+
+TEST(Settle, PutsASelectInPlaceOfTuneAndLeavesTheRestAlone) {
+  const Candidate tuned = parse_candidate(kTuned, "k.cu").value();
+  const OrErrors<Candidate> settled =
+      settle(tuned, {{"N <= 512", {{"ROWS", 2}, {"VEC", 4}}}, {"", {{"ROWS", 1}, {"VEC", 8}}}}, "settled.cu");
+  ASSERT_TRUE(settled) << to_string(settled.error());
+  std::string expected(kTuned);
+  const std::string before = R"("tune": {"ROWS": [1, 2], "VEC": [4, 8]})";
+  expected.replace(expected.find(before), before.size(),
+                   R"("select": [{"when": "N <= 512", "set": {"ROWS": 2, "VEC": 4}}, {"set": {"ROWS": 1, "VEC": 8}}])");
+  EXPECT_EQ(settled->source, expected);
+  EXPECT_EQ(tune_points(settled->plan).size(), 1U);
+  EXPECT_EQ(settled->plan.select.size(), 2U);
+}
+
+TEST(Settle, RefusesACandidateWithoutTunePoints) {
+  const Candidate plain = parse_candidate(
+                              "/*kfactory {\"plan\": 1, \"kernels\": [{\"name\": \"k\", \"grid\": [\"1\"], \"block\": "
+                              "[\"32\"], \"args\": []}]} */",
+                              "k.cu")
+                              .value();
+  const OrErrors<Candidate> settled = settle(plain, {{"", {{"ROWS", 2}}}}, "settled.cu");
+  ASSERT_FALSE(settled);
+  EXPECT_EQ(settled.error().front().where, "settled.cu");
+}
+
+TEST(Settle, RefusesSelectionsThatDoNotAlwaysHold) {
+  const Candidate tuned = parse_candidate(kTuned, "k.cu").value();
+  EXPECT_FALSE(settle(tuned, {{"N <= 512", {{"ROWS", 2}, {"VEC", 4}}}}, "settled.cu"));
+}
+
 }  // namespace
 }  // namespace kf
