@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One source for g++ and NVRTC. Everything under kernels/harness/*.cuh is integer arithmetic or single, exactly rounded
-// float64 operations, so that host and device agree bit for bit. Compile with --fmad=false and -ffp-contract=off: a
-// contracted multiply-add rounds once where the other side rounds twice.
+// float64 and float32 operations, so that host and device agree bit for bit. Compile with --fmad=false and
+// -ffp-contract=off: a contracted multiply-add rounds once where the other side rounds twice.
 
 #ifdef __CUDACC__
 #define KF_FN __host__ __device__ __forceinline__
@@ -33,6 +33,14 @@ KF_FN double double_of(u64 bits) {
   return __longlong_as_double(static_cast<i64>(bits));
 #else
   return __builtin_bit_cast(double, bits);
+#endif
+}
+
+KF_FN u32 bits_of(float value) {
+#ifdef __CUDACC__
+  return __float_as_uint(value);
+#else
+  return __builtin_bit_cast(u32, value);
 #endif
 }
 

@@ -37,6 +37,22 @@ __device__ __forceinline__ void fold_block(const T& mine, T* partials) {
   }
 }
 
+// What element_bits() gives for kNormal, a pair at a time. `base` is aligned to two elements.
+__device__ __forceinline__ void fill_normal_pairs(u8* base, const Layout& layout, u64 seed) {
+  for (i64 pair = first_index(); pair < (layout.elements + 1) / 2; pair += index_step()) {
+    const Words4 random = pair_words(seed, 2 * pair);
+    const u32 first = encode_float(layout.type, normal_of_pair(random, 0));
+    const u32 second = encode_float(layout.type, normal_of_pair(random, 1));
+    if (2 * pair + 1 == layout.elements) {
+      store_element(base, 2 * pair, layout.bytes, first);
+    } else if (layout.bytes == 2) {
+      reinterpret_cast<u32*>(base)[pair] = second << 16 | first;
+    } else {
+      reinterpret_cast<u64*>(base)[pair] = static_cast<u64>(second) << 32 | first;
+    }
+  }
+}
+
 __device__ __forceinline__ void set_bit(u32* bitmap, i64 index) {
   atomicOr(bitmap + (index >> 5), 1u << (index & 31));
 }
@@ -52,6 +68,11 @@ KF_KERNEL kf_poison(ulonglong2* allocation, i64 first, i64 end, u64 seed) {
 }
 
 KF_KERNEL kf_fill(u8* base, Layout layout, int family, u64 seed) {
+  if (family == kNormal && layout.dense && layout.type >= kF32 && layout.type <= kF16 &&
+      (reinterpret_cast<u64>(base) & 7) == 0) {
+    fill_normal_pairs(base, layout, seed);
+    return;
+  }
   for (i64 i = first_index(); i < layout.elements; i += index_step()) {
     store_element(base, offset_of(layout, i), layout.bytes, element_bits(family, seed, i, layout.columns, layout.type));
   }

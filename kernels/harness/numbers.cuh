@@ -206,6 +206,22 @@ KF_FN u64 encode(int type, double value) {
   return sign | code;
 }
 
+// encode() of a float32 that is zero or normal, for the types that gigabytes are made of.
+KF_FN u32 encode_float(int type, float value) {
+  const u32 bits = bits_of(value);
+  if (type == kF32) {
+    return bits;
+  }
+  if (type == kBf16) {
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
+  }
+  const u32 size = bits & 0x7FFFFFFF;
+  if (type == kF16 && size >= 0x38800000 && size < 0x47000000) {  // from 2^-14, its smallest normal, to 2^15
+    return (bits >> 16 & 0x8000) | ((size + 0xFFF + (size >> 13 & 1) - (112u << 23)) >> 13);
+  }
+  return static_cast<u32>(encode(type, value));
+}
+
 // The unit in the last place of `type` at `reference`: 2^(max(e, e_min) - mantissa bits) with e = floor(log2
 // |reference|), taken before any rounding. So zero and subnormals have the spacing of the subnormals, and a reference
 // just below a power of two has the smaller unit of its own binade.

@@ -111,5 +111,21 @@ TEST(UnitInLastPlace, IsTheSubnormalSpacingBelowTheSmallestNormal) {
   EXPECT_EQ(unit_in_last_place(kF64, 0.0), 0x1p-1074);
 }
 
+TEST(EncodeFloat, GivesWhatEncodeGives) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 200'000; ++i) {
+    const u32 exponent = 90 + static_cast<u32>(random() % 60);  // far into float16's subnormals, and where it overflows
+    const float value = __builtin_bit_cast(float, (static_cast<u32>(random()) & 0x807FFFFFu) | exponent << 23);
+    for (const int type : {kF32, kBf16, kF16}) {
+      ASSERT_EQ(encode_float(type, value), encode(type, value)) << value << " as type " << type;
+    }
+  }
+  for (const int type : {kF32, kBf16, kF16}) {
+    EXPECT_EQ(encode_float(type, 0.0F), 0U);
+    EXPECT_EQ(encode_float(type, 6.1035156e-5F), encode(type, 6.1035156e-5F));  // 2^-14
+    EXPECT_EQ(encode_float(type, 6.1005e-5F), encode(type, 6.1005e-5F));        // rounds up to it
+  }
+}
+
 }  // namespace
 }  // namespace kf::harness
