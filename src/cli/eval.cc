@@ -6,7 +6,6 @@
 
 #include "commands.h"
 #include "factory/cases.h"
-#include "factory/evaluation.h"
 #include "os/entropy.h"
 #include "os/steady_clock.h"
 #include "parts.h"
@@ -104,22 +103,17 @@ int eval_command(Session& session) {
   if (!settings.confirm && (cases.empty() || cases == "screen")) {
     settings.max_quads = kScreenQuads;  // what a run does with each candidate
   }
-  JobBuilder jobs(factory, settings.compile_jobs);
-  Evaluation evaluation;
-  std::int64_t passes = 0;  // with fresh seeds each; the first that is not passed is the last
-  do {
-    settings.secret = draw_run_secret();
-    evaluation = evaluate_with(factory, jobs, candidate, settings, session.stop);
-    passes += evaluation.verdict.passed && evaluation.state != AttemptState::kOpen ? 1 : 0;
-  } while (passes < session.options.repeat && evaluation.verdict.passed && evaluation.state != AttemptState::kOpen);
+  settings.passes = session.options.repeat;
+  settings.secret = draw_run_secret();
+  const Evaluation evaluation = evaluate(factory, candidate, settings, session.stop);
 
   if (session.options.json) {
-    session.console.line(eval_report(spec, session.options.candidate, evaluation, machine.facts, passes));
+    session.console.line(eval_report(spec, session.options.candidate, evaluation, machine.facts));
   } else {
     print(session, candidate, evaluation, machine);
     if (session.options.repeat > 1) {
-      session.console.line("passed " + std::to_string(passes) + " of " + std::to_string(session.options.repeat) +
-                           " evaluations with fresh seeds");
+      session.console.line("passed " + std::to_string(evaluation.passes.value_or(0)) + " of " +
+                           std::to_string(session.options.repeat) + " times, with fresh seeds each");
     }
   }
   if (evaluation.rig_fault) {

@@ -93,7 +93,7 @@ int gauntlet_command(Session& session) {
     const Evaluation evaluation =
         candidate ? put_through(factory, jobs, session, *candidate, settings) : refused_reply(candidate.error());
     if (session.options.json) {
-      session.console.line(eval_report(spec, path, evaluation, machine.facts, evaluation.verdict.passed ? 1 : 0));
+      session.console.line(eval_report(spec, path, evaluation, machine.facts));
     } else {
       print(session.console, path, evaluation);
     }

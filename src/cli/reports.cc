@@ -59,10 +59,10 @@ std::string run_report(const RunResult& result, const std::string& folder, const
 }
 
 std::string eval_report(const Spec& spec, const std::string& candidate, const Evaluation& evaluation,
-                        const DeviceFacts& facts, std::int64_t passes) {
+                        const DeviceFacts& facts) {
   Json json{
       {"kfactory_eval", 1}, {"spec", spec.name}, {"candidate", candidate}, {"state", to_string(evaluation.state)}};
-  json["passes"] = passes;
+  json["passes"] = evaluation.passes.value_or(0);
   json["device"] = device_json(facts);
   json["executed"] = facts.kind != "none";
   json["verdict"] = Json::parse(verdict_json(evaluation.verdict));

@@ -13,9 +13,8 @@ namespace kf {
 
 std::string event_report(const Event& event);
 std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code);
-// `passes`: evaluations with fresh seeds that passed before `evaluation`, it included.
 std::string eval_report(const Spec& spec, const std::string& candidate, const Evaluation& evaluation,
-                        const DeviceFacts& facts, std::int64_t passes);
+                        const DeviceFacts& facts);
 std::string check_report(const Spec& spec, const SpecCheck& check);
 std::string show_report(const std::vector<Attempt>& attempts);
 

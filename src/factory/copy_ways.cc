@@ -13,7 +13,8 @@ namespace kf {
 namespace {
 
 constexpr std::int64_t kLargestClass = 1LL << 30;
-constexpr std::int32_t kSweepQuads = 4;  // two launches each: enough to tell ways apart that differ by a percent
+constexpr std::int32_t kSweepQuads = 4;      // two launches each: enough to tell ways apart that differ by a percent
+constexpr std::int32_t kMostSweepQuads = 12;  // of short copies, whose times vary by more than that
 
 Launch way_called(const std::vector<Launch>& ways, const std::string& id) {
   const auto found = std::ranges::find(ways, id, &Launch::id);
@@ -40,7 +41,7 @@ Job sweep_job(const Factory& factory, const std::vector<std::int64_t>& classes, 
   job.kind = Job::Kind::kTime;
   job.harness = harness;
   job.state = factory.spec->objective.state;
-  job.min_quads = job.max_quads = kSweepQuads;
+  job.min_quads = kSweepQuads, job.max_quads = kMostSweepQuads;
   std::vector<std::vector<Launch>> ways;
   std::vector<std::string> ids;
   for (const std::int64_t bytes : classes) {

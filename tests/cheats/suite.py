@@ -55,7 +55,7 @@ def verdicts(binary, device, spec, paths, more):
 
 
 def passes(binary, device, spec, path, count, more):
-    """One process: `count` evaluations of one candidate with fresh seeds, or up to the first that is refused."""
+    """One process on the device: all checks of one candidate `count` times with fresh seeds, or up to the first refusal."""
     command = [binary, "eval", spec, str(path), "--json", "--repeat", str(count), "--device", device, *more]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if not done.stdout.strip():
@@ -137,7 +137,7 @@ def main():
     for name, why in skipped:
         print(f"skip  {name:34} {why}")
     if evaluations:
-        print(f"{evaluations} evaluations with fresh seeds passed")
+        print(f"{evaluations} passes of all checks with fresh seeds")
     print(f"{len(rows)} verdicts, {wrong} wrong, {len(skipped)} not executable here, {time.monotonic() - start:.1f} s")
     sys.exit(1 if wrong else 0)
 
