@@ -99,7 +99,7 @@ void declare_evaluating(Declared& declared) {
   eval->add_flag("--confirm", options.confirm, "fresh seeds, timed shapes checked too, held-out cases");
   eval->add_flag("--no-time", options.no_time, "stop after the checks");
   eval->add_option("--repeat", options.repeat,
-                   "evaluate so many times, each with fresh seeds, until one is refused [1]")
+                   "make all checks so many times, each with fresh seeds [1]")
       ->check(CLI::Range(1, 1'000'000));
   eval->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]");
   add_settings(declared, eval,
@@ -152,6 +152,8 @@ void declare_rest(Declared& declared) {
   CLI::App* worker = command(declared, "worker", "The device's end of a run (started by kfactory itself)",
                              "kfactory worker --device emulator --target H200");
   worker->group("");  // hidden
+  CLI::Option* job = worker->add_option("--job", declared.options.job_file, "perform the job in this file and end");
+  worker->add_option("--answer", declared.options.answer_file, "write its answer to this file")->needs(job);
   add_settings(declared, worker, {"device."});
 }
 
@@ -192,6 +194,24 @@ std::string meant_instead(const CLI::App& app, int argc, const char* const* argv
   return {};
 }
 
+// A shell expands "~/x" as a word of its own, but neither in "--out=~/x" nor between quotes.
+void expand_home(std::string& path) {
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && (path == "~" || path.starts_with("~/"))) {
+    path = home + path.substr(1);
+  }
+}
+
+void expand_homes(Options& options) {
+  for (std::string* path : {&options.spec, &options.candidate, &options.run_folder, &options.out, &options.replay,
+                            &options.exchange, &options.record, &options.lessons, &options.csv, &options.config_file}) {
+    expand_home(*path);
+  }
+  if (options.command != "show") {
+    std::ranges::for_each(options.names, expand_home);
+  }
+}
+
 }  // namespace
 
 std::string_view program_version() {
@@ -212,6 +232,7 @@ Options read_options(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     declared.options.command = app.get_subcommands().front()->get_name();
+    expand_homes(declared.options);
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const bool asked = app.exit(error, out, err) == 0;

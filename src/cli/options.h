@@ -24,7 +24,8 @@ struct Options {
   bool resume = false, no_wait = false, json = false, explain = false, confirm = false, no_time = false,
        first_refusal = false;
   std::string csv;
-  std::int64_t repeat = 1;  // eval: evaluations with fresh seeds
+  std::string job_file, answer_file;  // worker: one job in a file, and where its answer goes
+  std::int64_t repeat = 1;  // eval: passes of all checks
 };
 
 Options read_options(int argc, const char* const* argv);

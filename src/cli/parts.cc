@@ -5,6 +5,7 @@
 
 #include "compile/nvrtc_compiler.h"
 #include "factory/cases.h"
+#include "models.h"
 #include "os/atomic_file.h"
 #include "rig/local_rig.h"
 #include "words.h"
@@ -12,18 +13,12 @@
 namespace kf {
 namespace {
 
-// A launcher may start the worker on another host, where /proc/self/exe is something else.
-std::string own_path() {
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "/proc/self/exe" : path.string();
-}
-
 OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::string& kind,
                                              const std::string& target) {
   RigOptions options;
   options.version = std::string(program_version());
   options.launcher = words_of(session.settings.text("device.launcher")).value_or(std::vector<std::string>());
+  options.secrets = secret_variables(session.settings);
   options.worker = {own_path(), "worker", "--device", kind, "--gpu", session.settings.text("device.gpu")};
   if (!target.empty()) {
     options.worker.insert(options.worker.end(), {"--target", target});
@@ -43,17 +38,32 @@ Machine with_rig(std::unique_ptr<LocalRig> rig, std::string note) {
   return machine;
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
 std::string target_name(const Session& session, const std::string& spec_arch) {
   const std::string& target = session.settings.text("device.target");
   const std::string name = target.empty() ? spec_arch : target;
   if (!named_target(name)) {
-    throw UsageError{{{"--target", "there is no target called \"" + name + "\"",
-                       "H200, H100, B200, or an architecture such as sm_90a"}}};
+    throw UsageError{
+        {{"--target", "there is no target called \"" + name + "\"", "there are " + joined(target_names())}}};
   }
   return name;
 }
 
 }  // namespace
+
+// A launcher may start the worker on another host, where /proc/self/exe is something else.
+std::string own_path() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "/proc/self/exe" : path.string();
+}
 
 Machine open_machine(const Session& session, const std::string& spec_arch) {
   const std::string& kind = session.settings.text("device.kind");

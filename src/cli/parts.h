@@ -18,6 +18,9 @@ struct Machine {
   std::unique_ptr<Rig> rig;  // null: device none
   std::string note;          // "no GPU here (...): candidates run on the emulator"
 };
+// This program's file. Other processes have another /proc/self/exe.
+std::string own_path();
+
 // Follows device.kind; `auto` takes the GPU, else the emulator. UsageError when what was asked for is not there.
 Machine open_machine(const Session& session, const std::string& spec_arch);
 

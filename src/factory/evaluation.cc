@@ -13,6 +13,7 @@
 #include "kernel_records.h"
 #include "physics.h"
 #include "sabotage.h"
+#include "sanitizer_evidence.h"
 #include "score.h"
 #include "stop.h"
 #include "sweep.h"
@@ -86,6 +87,22 @@ bool audit(Line& line) {
   return line.accept(refused ? std::move(*refused) : passed(Gate::kSourceAudit));
 }
 
+// The first refusal of each reason that was not told before.
+void accept_audit(Line& line, const std::vector<Verdict>& audited) {
+  for (const Verdict& refusal : audited) {
+    const bool known = std::ranges::any_of(line.result.steps, [&](const Verdict& step) {
+      return step.gate == refusal.gate && step.reason == refusal.reason;
+    });
+    if (!known) {
+      line.accept(refusal);
+    }
+  }
+  if (audited.empty() &&
+      std::ranges::find(line.result.steps, Gate::kBinaryAudit, &Verdict::gate) == line.result.steps.end()) {
+    line.accept(passed(Gate::kBinaryAudit));
+  }
+}
+
 // Settles which tune point counts. With one there is nothing to settle.
 std::optional<Arm> choose_variant(Line& line) {
   Sweep sweep = sweep_tune(line.factory, line.jobs, line.candidate, line.cases, line.settings, line.stop, &line.costs);
@@ -97,6 +114,11 @@ std::optional<Arm> choose_variant(Line& line) {
   }
   line.result.tune = std::move(sweep.tune);
   line.result.variant = sweep.variant;
+  if (line.settings.keep_going) {  // who asks for every gate wants to see these too
+    line.accept(passed(Gate::kCompile));
+    accept_audit(line, sweep.audited);
+    line.accept(passed(Gate::kPlan));
+  }
   return std::move(*sweep.probe);
 }
 
@@ -110,17 +132,21 @@ bool check(Line& line, const std::vector<Case>& cases, Arm arm, bool every_famil
                               [&] { return line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop); });
   job.kind = line.settings.confirm ? Job::Kind::kConfirm : Job::Kind::kCheck;
   job.keep_going = line.settings.keep_going;
+  job.passes = line.settings.passes;
+  job.deadline *= line.settings.passes;
   const std::string_view step = line.settings.confirm ? "confirm" : "check";
   const CheckReport report = line.costs.during(step, [&] { return run_check_report(line.factory, job, line.stop); });
   line.costs.add_inside(step, report.costs);
+  line.result.passes = line.result.passes ? std::min(*line.result.passes, report.passes) : report.passes;
   return report.all.empty() ? line.accept(report.verdict) : line.accept_all(report);
 }
 
 // What remains after the probe, in one arm so that equal requests are one build: first `check`, then `time`.
-std::expected<Arm, Verdict> build_rest(Line& line, const std::stop_token& stop) {
+std::expected<Arm, Verdict> build_rest(Line& line, const std::stop_token& stop, std::vector<Verdict>& audited) {
   std::vector<Case> all = line.cases.check;
   std::ranges::copy(line.cases.time, std::back_inserter(all));
-  return line.jobs.arm("candidate", line.candidate, all, line.result.tune, stop, &line.costs);
+  return line.jobs.arm("candidate", line.candidate, all, line.result.tune, stop, &line.costs,
+                       line.settings.keep_going ? &audited : nullptr);
 }
 
 Arm part_of(const Arm& whole, std::size_t first, std::size_t count) {
@@ -152,7 +178,8 @@ void remember_builds(Line& line, const Arm& arm) {
 std::optional<Arm> check_probe_while_building(Line& line, const Arm& probe) {
   std::stop_source rest_stop;
   const std::stop_callback outer(line.stop, [&] { rest_stop.request_stop(); });
-  auto rest = std::async(std::launch::async, [&] { return build_rest(line, rest_stop.get_token()); });
+  std::vector<Verdict> audited;
+  auto rest = std::async(std::launch::async, [&] { return build_rest(line, rest_stop.get_token(), audited); });
   const auto wait_quietly = [&] {
     rest_stop.request_stop();
     rest.wait();
@@ -172,6 +199,9 @@ std::optional<Arm> check_probe_while_building(Line& line, const Arm& probe) {
     remember_builds(line, probe);
     line.accept(std::move(built.error()));
     return std::nullopt;
+  }
+  if (line.settings.keep_going) {
+    accept_audit(line, audited);
   }
   return std::move(*built);
 }
@@ -336,19 +366,31 @@ bool time_it(Line& line, Arm timed) {
     return line.accept(std::move(report.error()));
   }
   line.result.measurement = std::move(report->measurement);
-  const auto goes_on = [&](bool accepted) { return accepted && line.result.verdict.passed; };
-  if (!goes_on(line.accept(std::move(report->verdict))) || !goes_on(unharmed(line)) ||
-      !goes_on(add_kernel_records(line, job))) {
+  const bool timed_right = report->verdict.passed;
+  if (!line.accept(std::move(report->verdict)) || !timed_right || !unharmed(line) || !add_kernel_records(line, job)) {
     return false;
   }
   drop_failing_baselines(*line.result.measurement, wrong);
-  if (!goes_on(add_counters(line, job))) {
+  if (!add_counters(line, job) || !line.result.verdict.passed) {
     return false;
   }
   line.result.score = rescored(line);
   line.result.score->confirmed = line.settings.confirm;
   line.result.state = AttemptState::kMeasured;
   return true;
+}
+
+// Of a confirmation that passed: what compute-sanitizer says of it, beside the verdict.
+void ask_sanitizer(Line& line) {
+  if (!line.settings.confirm || !line.result.verdict.passed || line.factory.facts.kind != "cuda") {
+    return;
+  }
+  SanitizerReport report = ask_sanitizer(line.factory, line.jobs, line.candidate, line.cases.check, line.result.tune,
+                                         line.settings, line.costs, line.stop);
+  std::ranges::move(lines_of(report), std::back_inserter(line.result.notes));
+  if (line.result.score) {
+    line.result.score->sanitizer = std::move(report);
+  }
 }
 
 void walk(Line& line) {
@@ -379,6 +421,7 @@ void walk(Line& line) {
       !line.cases.time.empty()) {
     time_it(line, timed);
   }
+  ask_sanitizer(line);
 }
 
 }  // namespace

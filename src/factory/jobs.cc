@@ -126,7 +126,8 @@ std::expected<Build, BuildFailure> JobBuilder::compile(const BuildRequest& reque
 }
 
 std::expected<Arm, Verdict> JobBuilder::arm(std::string name, const Candidate& candidate, std::span<const Case> cases,
-                                            const Assignment& chosen, std::stop_token stop, CostLog* costs) {
+                                            const Assignment& chosen, std::stop_token stop, CostLog* costs,
+                                            std::vector<Verdict>* audited) {
   CostLog unheard(nullptr);
   CostLog& log = costs == nullptr ? unheard : *costs;
   const Spec& spec = *factory_.spec;
@@ -149,7 +150,10 @@ std::expected<Arm, Verdict> JobBuilder::arm(std::string name, const Candidate& c
     if (verdict) {
       verdict->case_id =
           cases[static_cast<std::size_t>(std::ranges::find(requests->of_case, i) - requests->of_case.begin())].id.value;
-      return std::unexpected(std::move(*verdict));
+      if (!builds[i] || audited == nullptr) {
+        return std::unexpected(std::move(*verdict));
+      }
+      audited->push_back(std::move(*verdict));
     }
     add_once(arm.builds, *builds[i]);
   }

@@ -29,12 +29,16 @@ class JobBuilder {
   JobBuilder(const Factory& factory, std::int32_t compile_jobs);
 
   // Distinct builds are compiled in parallel, bounded over all callers by `compile_jobs`.
-  // `costs` is told of "compile", "binary audit" and "plan".
+  // `costs` is told of "compile", "binary audit" and "plan". With `audited` what the binary audit refuses is used all
+  // the same, and the refusals go there: for those who want to hear the other gates too.
   std::expected<Arm, Verdict> arm(std::string name, const Candidate& candidate, std::span<const Case> cases,
-                                  const Assignment& chosen, std::stop_token stop, CostLog* costs = nullptr);
+                                  const Assignment& chosen, std::stop_token stop, CostLog* costs = nullptr,
+                                  std::vector<Verdict>* audited = nullptr);
 
   Job check_job(const std::vector<Case>& cases, Arm candidate, std::vector<CheckPoint> checks, std::stop_token stop);
-  Job admission_job(const std::vector<Case>& cases, Arm naive, std::vector<CheckPoint> checks, std::stop_token stop);
+  // The first `checked` cases are those of `checks`; the others are of `influence`.
+  Job admission_job(const std::vector<Case>& cases, std::size_t checked, Arm naive, std::vector<CheckPoint> checks,
+                    std::vector<CheckPoint> influence, std::stop_token stop);
   // Throws Fatal where it cannot be built.
   void build_reference(const Case& of, std::stop_token stop);
   // Arms in the order given, then the spec's CUDA baselines and the copy row when `with_baselines`.
@@ -61,7 +65,15 @@ class JobBuilder {
   void add_copy_arm(Job& job, const EvaluationSettings& settings, const std::stop_token& stop);
   Reference reference_for(const Case& of, const std::stop_token& stop);
   std::expected<Build, BuildFailure> compile(const BuildRequest& request, const std::stop_token& stop);
-  std::pair<ResolvedPlan, Build> resolve_reference(const Case& slice, const std::stop_token& stop);
+  // `more_prelude` follows the usual one. The error says why the spec's reference cannot be used like that.
+  std::expected<Reference, std::string> make_reference(const Case& of, std::string_view more_prelude,
+                                                       const std::stop_token& stop);
+  std::expected<std::pair<ResolvedPlan, Build>, std::string> resolve_reference(const Case& slice,
+                                                                               std::string_view more_prelude,
+                                                                               const std::stop_token& stop);
+  // For the first `count` cases.
+  ReferenceVariant variant(ReferenceVariant::Kind kind, const std::vector<Case>& cases, std::size_t count,
+                           const std::stop_token& stop);
 
   const Factory& factory_;
   std::size_t compile_jobs_;

@@ -44,6 +44,7 @@ struct Point {
   std::int32_t index = 0;
   Assignment tune;
   Arm probe;
+  std::vector<Verdict> audited;
 };
 
 // The fastest point by the geometric mean over the first timed cases; `points` keeps those that ran.
@@ -122,7 +123,9 @@ Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& cand
   std::optional<Verdict> first_refusal;
   for (std::size_t i = 0; i < assignments.size(); ++i) {
     ++sweep.tried;
-    std::expected<Arm, Verdict> arm = jobs.arm("candidate", candidate, probe_cases, assignments[i], stop, costs);
+    std::vector<Verdict> audited;
+    std::expected<Arm, Verdict> arm = jobs.arm("candidate", candidate, probe_cases, assignments[i], stop, costs,
+                                               settings.keep_going ? &audited : nullptr);
     std::optional<Verdict> refusal = arm ? std::nullopt : std::optional(arm.error());
     if (arm && swept && !cases.probe.empty()) {
       Verdict verdict = run_check_job(
@@ -137,7 +140,7 @@ Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& cand
       first_refusal = first_refusal ? first_refusal : refusal;
       continue;
     }
-    points.push_back({static_cast<std::int32_t>(i), assignments[i], std::move(*arm)});
+    points.push_back({static_cast<std::int32_t>(i), assignments[i], std::move(*arm), std::move(audited)});
     if (!swept) {
       break;  // nothing to choose by
     }
@@ -155,6 +158,7 @@ Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& cand
   sweep.tune = std::move(best.tune);
   sweep.variant = best.index;
   sweep.probe = std::move(best.probe);
+  sweep.audited = std::move(best.audited);
   return sweep;
 }
 

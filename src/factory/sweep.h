@@ -28,6 +28,7 @@ struct Sweep {
   std::int32_t variant = 0;  // index into tune_points(); VariantId::tune
   std::int32_t tried = 0;
   std::vector<std::string> notes;
+  std::vector<Verdict> audited;  // with keep_going: what the binary audit refused of the chosen point
 };
 Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const ChosenCases& cases,
                  const EvaluationSettings& settings, std::stop_token stop, CostLog* costs = nullptr);

@@ -58,6 +58,48 @@ Json interval(const Interval& of) {
                          : Json{{"median", of.median}, {"low", of.low}, {"high", of.high}, {"samples", of.samples}};
 }
 
+// By the field's names, and what follows from them; null where none were taken.
+Json counters(const CaseScore& score) {
+  if (score.counters.empty()) {
+    return Json();
+  }
+  Json all = score.counters;
+  const auto value = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (const auto found = score.counters.find(name); found != score.counters.end()) {
+        return found->second;
+      }
+    }
+    return 0.0;
+  };
+  const double bytes = value({"dram__bytes_read.sum", "dram__bytes_op_read.sum"}) +
+                       value({"dram__bytes_write.sum", "dram__bytes_op_write.sum"});
+  if (const double nanoseconds = value({"gpu__time_duration.sum"}); nanoseconds > 0 && bytes > 0) {
+    all["achieved_bytes_per_second"] = 1e9 * bytes / nanoseconds;
+  }
+  if (const double requests = value({"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"}); requests > 0) {
+    all["load_sectors_per_request"] = value({"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"}) / requests;
+  }
+  return all;
+}
+
+// What the four tools said; null where a confirmation did not ask them.
+Json sanitizer(const Score& score) {
+  if (!score.sanitizer) {
+    return Json();
+  }
+  Json tools = Json::array();
+  for (const ToolRun& run : score.sanitizer->tools) {
+    tools.push_back({{"tool", run.tool},
+                     {"version", run.version},
+                     {"ran", run.ran},
+                     {"errors", run.errors},
+                     {"warnings", run.warnings},
+                     {"text", run.text}});
+  }
+  return {{"not_run", score.sanitizer->not_run}, {"tools", std::move(tools)}};
+}
+
 Json case_of(const CaseScore& score) {
   return {{"case", score.case_id},
           {"candidate_ns", interval(score.candidate)},
@@ -67,6 +109,8 @@ Json case_of(const CaseScore& score) {
           {"candidate_over_baseline", interval(score.to_baseline)},
           {"against_baseline", to_string(score.against_baseline)},
           {"floor_ns", score.floor_nanoseconds > 0 ? Json(score.floor_nanoseconds) : Json()},
+          {"suspect", score.suspect},
+          {"counters", counters(score)},
           {"notes", score.notes}};
 }
 
@@ -91,6 +135,8 @@ Json measured(const RunInfo& info, const Score& score) {
           {"confirmed", score.confirmed},
           {"interval", "95 %"},
           {"margin", info.settings.margin},
+          {"counters_refused", score.counters_refused},
+          {"compute_sanitizer", sanitizer(score)},
           {"cases", std::move(cases)}};
 }
 

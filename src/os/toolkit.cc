@@ -212,6 +212,43 @@ OrError<Found> find_cupti(const ToolkitQuery& query) {
   return find_library(query, {"libcupti.so.13", "libcupti.so.12"}, "CUPTI");
 }
 
+OrError<Found> find_compute_sanitizer(const ToolkitQuery& query) {
+  constexpr const char* kName = "compute-sanitizer";
+  std::string tried;
+  const auto under = [&](const std::vector<Step>& steps) -> std::optional<Found> {
+    for (const Step& step : steps) {
+      for (const fs::path& folder :
+           {fs::path(step.root) / "bin", fs::path(step.root) / kName, fs::path(step.root) / "extras" / kName}) {
+        if (is_file(folder / kName)) {
+          return Found{(folder / kName).string(), step.root, step.via};
+        }
+      }
+      tried += (tried.empty() ? "" : "; ") + step.via;
+    }
+    return std::nullopt;
+  };
+  if (auto found = under(given_roots(query))) {
+    return *found;
+  }
+  if (query.ask_loader) {
+    const std::string path = variable(query, "PATH").value_or("");
+    for (std::string_view rest = path; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(':'), rest.size());
+      const fs::path program = fs::path(rest.substr(0, end)) / kName;
+      if (program.is_absolute() && is_file(program)) {
+        return Found{program.string(), program.parent_path().parent_path().string(), "PATH"};
+      }
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    tried += tried.empty() ? "PATH" : "; PATH";
+  }
+  if (auto found = under(default_roots(query))) {
+    return *found;
+  }
+  return std::unexpected(
+      Error{kName, "is not installed; looked in: " + tried, "it comes with the CUDA toolkit (package cuda-sanitizer)"});
+}
+
 OrError<FoundIncludes> find_cuda_includes(const Found& nvrtc, const ToolkitQuery& query) {
   std::vector<Step> steps{{nvrtc.root, "beside " + nvrtc.path}};
   for (auto more : {given_roots(query), wheel_roots(query), default_roots(query)}) {

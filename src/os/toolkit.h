@@ -33,6 +33,8 @@ struct FoundIncludes {
 // The error lists every step with what was not found there.
 OrError<Found> find_nvrtc(const ToolkitQuery& query = {});
 OrError<Found> find_cupti(const ToolkitQuery& query = {});
+// The program compute-sanitizer; PATH takes the place of the loader's list.
+OrError<Found> find_compute_sanitizer(const ToolkitQuery& query = {});
 // The toolkit's headers: those beside `nvrtc` when they are there (versions must match), else the first of the search.
 // Contains cuda_fp16.h's folder and libcu++'s (<root>/include/cccl in CUDA 13).
 OrError<FoundIncludes> find_cuda_includes(const Found& nvrtc, const ToolkitQuery& query = {});

@@ -49,12 +49,16 @@ Cost wall_time(std::string step, std::chrono::steady_clock::time_point since) {
   return {std::move(step), std::chrono::duration<double, std::milli>(SteadyClock().now() - since).count(), 1};
 }
 
-Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& device, const Cost& opening) {
+Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& device, const Cost& opening,
+                   const SanitizerOptions& sanitizer) {
   const auto start = SteadyClock().now();
+  auto job = decode_job(message.body, message.blob);
+  if (job && job->kind == Job::Kind::kSanitize) {
+    return run_sanitizer(*job, sanitizer);  // in children with devices of their own
+  }
   if (!device) {
     return device_fault(device.error());
   }
-  auto job = decode_job(message.body, message.blob);
   if (!job) {
     return Fault{Fault::Kind::kRig, "garbage", "the job could not be read: " + to_string(job.error())};
   }
@@ -65,7 +69,8 @@ Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& dev
   return outcome;
 }
 
-int child_main(bool open_ahead, const DeviceOpener& open_device) {
+int child_main(const WorkerOptions& options, const DeviceOpener& open_device) {
+  const bool open_ahead = options.open_ahead;
   OrFault<std::unique_ptr<Device>> device = nullptr;
   Cost opening;
   const auto open = [&](std::string step) {
@@ -83,7 +88,7 @@ int child_main(bool open_ahead, const DeviceOpener& open_device) {
   if (!open_ahead) {
     open("open the device");
   }
-  send(outcome_message(message->job, outcome_of(*message, device, opening)));
+  send(outcome_message(message->job, outcome_of(*message, device, opening, options.sanitizer)));
   // The driver tears the context down with the process; destructors could hang on what the candidate left behind.
   ::_exit(0);
 }
@@ -102,7 +107,7 @@ OrError<JobChild> start_job_child(const WorkerOptions& options, const DeviceOpen
   child.err = Stream::kPipe;
   child.descriptors = {{to->read.get(), kJobIn}, {from->write.get(), kJobOut}};
   child.die_with_parent = true;
-  auto process = ChildProcess::fork(child, [&] { return child_main(options.open_ahead, open_device); });
+  auto process = ChildProcess::fork(child, [&] { return child_main(options, open_device); });
   if (!process) {
     return std::unexpected(process.error());
   }

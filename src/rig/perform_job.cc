@@ -68,7 +68,8 @@ Outcome perform(const Job& job, MeteredDevice& device, const std::function<void(
     case Job::Kind::kAdmit:
       return outcome_of(run_admission(device, job, phase));
     case Job::Kind::kCheck:
-    case Job::Kind::kConfirm: {
+    case Job::Kind::kConfirm:
+    case Job::Kind::kSanitize: {
       GateCosts costs;
       Outcome outcome = outcome_of(run_check(device, job, phase, [&](Gate gate) { costs.begin(gate); }));
       add_costs(outcome, costs.end());

@@ -7,6 +7,8 @@
 
 #include <kfactory/device.h>
 
+#include "rig/sanitize.h"
+
 namespace kf {
 
 // Opens the device in a job child. Called in a fresh process that has not touched a driver; may take a lock.
@@ -17,6 +19,7 @@ struct WorkerOptions {
   bool open_ahead = true;                     // the child kept warm opens its device before its job comes
   std::int64_t log_bytes_per_job = 64 << 10;  // of a child's output that is passed on to our stderr
   std::chrono::milliseconds describe_deadline{60'000};
+  SanitizerOptions sanitizer;  // of kSanitize jobs; without an argv in it they answer that nothing was run
 };
 
 // The supervisor: what `kfactory worker` does. Reads frames from descriptor 0 and answers on what was descriptor 1
@@ -25,5 +28,9 @@ struct WorkerOptions {
 // descriptor 0 ends. Must be called while the process has one thread. Returns the exit code: 0 after the end of
 // input, 1 when the other side sent what is no frame.
 int worker_main(const WorkerOptions& options, const DeviceOpener& open_device);
+
+// Performs the job in one file (a frame, as a supervisor would get it), writes the answer's frame to the other and
+// ends: what a tool that watches a process is given to watch. 0 when there is an answer.
+int one_job_main(const std::string& job_path, const std::string& answer_path, const DeviceOpener& open_device);
 
 }  // namespace kf

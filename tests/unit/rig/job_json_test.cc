@@ -162,8 +162,9 @@ TEST(OutcomeJson, KeepsEveryAlternative) {
   profile.cases = {{"M=1", {{"dram__bytes.sum", 1e9}}, {"cold"}}};
   SanitizerReport sanitizer;
   sanitizer.tools = {{"racecheck", "2025.3.0", true, 1, 2, "hazard", 3100.5}};
-  for (const Outcome& outcome : {Outcome(DeviceFacts{}), Outcome(CheckReport{}), Outcome(time), Outcome(admission),
-                                 Outcome(profile), Outcome(sanitizer), Outcome(Fault{Fault::Kind::kCandidate, "timeout", "slow"})}) {
+  for (const Outcome& outcome :
+       {Outcome(DeviceFacts{}), Outcome(CheckReport{}), Outcome(time), Outcome(admission), Outcome(profile),
+        Outcome(sanitizer), Outcome(Fault{Fault::Kind::kCandidate, "timeout", "slow"})}) {
     const Encoded encoded = encode_outcome(outcome);
     const auto decoded = decode_outcome(encoded.json, encoded.blob);
     ASSERT_TRUE(decoded) << to_string(decoded.error());

@@ -11,6 +11,9 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "--worker") {
     return kf::worker_in_way(argv[2]);
   }
+  if (argc == 7 && std::string_view(argv[1]) == "--worker") {
+    return kf::one_job_in_way(argv[2], argv[4], argv[6]);  // --job FILE --answer FILE
+  }
   testing::InitGoogleMock(&argc, argv);
   return RUN_ALL_TESTS();
 }

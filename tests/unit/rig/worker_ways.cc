@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -219,7 +220,12 @@ int worker_in_way(std::string_view way) {
   options.version = "test";
   options.open_ahead = way != "open_late";
   options.describe_deadline = std::chrono::milliseconds(way == "open_hangs" ? 300 : 20'000);
+  options.sanitizer.one_job = {std::filesystem::read_symlink("/proc/self/exe").string(), "--worker", std::string(way)};
   return worker_main(options, opener_for(way));
+}
+
+int one_job_in_way(std::string_view way, const std::string& job, const std::string& answer) {
+  return one_job_main(job, answer, opener_for(way));
 }
 
 RigOptions rig_options(const std::string& way) {
