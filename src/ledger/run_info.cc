@@ -41,6 +41,7 @@ constexpr Setting kSettings[] = {
     KF_SETTING("compile_jobs", compile_jobs),
     KF_SETTING("screen_cases", screen_cases),
     KF_SETTING("max_variants", max_variants),
+    KF_SETTING("confirmed_attempts", confirmed_attempts),
 };
 #undef KF_SETTING
 
@@ -106,6 +107,10 @@ Json case_of(const CaseScore& score) {
           {"baseline", score.baseline_name},
           {"baseline_ns", interval(score.baseline)},
           {"copy_ns", interval(score.copy)},
+          {"kernel_records_ns",
+           {{"candidate", interval(score.candidate_records)},
+            {"baseline", interval(score.baseline_records)},
+            {"copy", interval(score.copy_records)}}},
           {"candidate_over_baseline", interval(score.to_baseline)},
           {"against_baseline", to_string(score.against_baseline)},
           {"floor_ns", score.floor_nanoseconds > 0 ? Json(score.floor_nanoseconds) : Json()},
