@@ -77,4 +77,9 @@ struct Attempt {
   std::string settled;      // the source with the tune points that count written into its plan; empty: it has none
 };
 
+// What of an attempt is kept as a winner and measured by `bench`.
+inline const std::string& winning_source(const Attempt& attempt) {
+  return attempt.settled.empty() ? attempt.source : attempt.settled;
+}
+
 }  // namespace kf

@@ -98,8 +98,8 @@ int bench_command(Session& session) {
   std::vector<BenchResult> results;
   bool won = true;
   for (const Attempt* winner : winners) {
-    const Candidate candidate = or_usage(parse_candidate(winner->settled.empty() ? winner->source : winner->settled,
-                                                         "attempt " + std::to_string(winner->id.value)));
+    const Candidate candidate =
+        or_usage(parse_candidate(winning_source(*winner), "attempt " + std::to_string(winner->id.value)));
     results.push_back({winner->id, evaluate(factory, candidate, bench_settings(session, *winner), session.stop)});
     const Evaluation& evaluation = results.back().evaluation;
     if (evaluation.rig_fault) {

@@ -157,6 +157,13 @@ void remove_others(const fs::path& folder, const std::set<std::string>& names) {
   }
 }
 
+// Once for all files: ten thousand attempts have seventy thousand, and an fsync takes milliseconds.
+void make_durable(const fs::path& root) {
+  if (const OrError<void> synced = sync_file_system(root.string()); !synced) {
+    throw Fatal(to_string(synced.error()) + ". The ledger has everything: make room, then go on with --resume");
+  }
+}
+
 // Temporary files of atomic writes ("run.json.Ab3xYz") that a kill left in the root.
 void remove_torn(const fs::path& root) {
   std::error_code ignored;
@@ -200,7 +207,9 @@ std::string attempt_folder_name(const Attempt& attempt) {
 
 RunFolder::RunFolder(fs::path root, Write write) : root_(std::move(root)), write_(std::move(write)) {
   if (!write_) {
-    write_ = [](const std::string& path, std::string_view text) { return write_file_atomically(path, text); };
+    write_ = [](const std::string& path, std::string_view text) {
+      return write_file_atomically(path, text, Durable::kLater);
+    };
   }
 }
 
@@ -241,6 +250,7 @@ void RunFolder::project(const RunView& view) const {
   project_winners(view);
   place(root_ / "lessons.jsonl", lessons_jsonl({view.lessons.begin(), view.lessons.end()}));
   place(root_ / "lessons.md", view.lessons_markdown);
+  make_durable(root_);
 }
 
 void RunFolder::project_attempt(const RunView& view, const Attempt& attempt) const {
@@ -252,13 +262,14 @@ void RunFolder::project_attempt(const RunView& view, const Attempt& attempt) con
     fs::remove_all(root_ / "attempts" / attempt_folder_name(before), ignored);
   }
   project_winners(view);
+  make_durable(root_);
 }
 
 void RunFolder::project_winners(const RunView& view) const {
   std::set<std::string> names;
   for (const Attempt* winner : winners_of(view.attempts)) {
     const std::string name = attempt_folder_name(*winner);
-    place_folder(root_ / "winners" / name, {{"kernel.cu", winner->settled.empty() ? winner->source : winner->settled},
+    place_folder(root_ / "winners" / name, {{"kernel.cu", winning_source(*winner)},
                                             {"evidence.json", evidence_json(*view.info, *winner, view.attempts)},
                                             {"README.md", winner_readme(*view.info, *winner)}});
     names.insert(name);

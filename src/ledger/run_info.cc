@@ -219,7 +219,7 @@ std::string evidence_json(const RunInfo& info, const Attempt& winner, std::span<
                {"spec", {{"name", info.spec_name}, {"sha256", to_hex(info.spec_sha256)}}},
                {"kernel",
                 {{"attempt", winner.id.value},
-                 {"source_sha256", to_hex(sha256(winner.source))},
+                 {"source_sha256", to_hex(sha256(winning_source(winner)))},
                  {"ptx_hash", winner.source_hash},
                  {"hypothesis", winner.hypothesis},
                  {"tune", winner.tune},
