@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // kfactory gauntlet SPEC CANDIDATE...: every gate for each candidate, for anyone who distrusts a kernel.
-#include <filesystem>
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "commands.h"
 #include "factory/evaluation.h"
@@ -43,6 +46,7 @@ Evaluation put_through(const Factory& factory, JobBuilder& jobs, const Session& 
       evaluation.steps.push_back(std::move(step));
     }
   }
+  std::ranges::move(again.notes, std::back_inserter(evaluation.notes));
   if (evaluation.verdict.passed) {
     evaluation.verdict = again.verdict;
     evaluation.state = again.verdict.passed ? evaluation.state : AttemptState::kRejected;
@@ -55,13 +59,12 @@ void print(Console& console, const std::string& name, const Evaluation& evaluati
   console.line(name, Ink::kStrong);
   Table table({"gate", "verdict", "checks", "case", "family", "why"});
   for (const Verdict& step : evaluation.steps) {
-    table.add({std::string(to_string(step.gate)), step.passed ? "passed" : step.reason,
+    const bool plain = step.passed && step.reason.empty();
+    table.add({std::string(to_string(step.gate)), plain ? "passed" : step.reason,
                step.checks == 0 ? "" : std::to_string(step.checks), step.passed ? "" : step.case_id,
-               step.passed ? "" : step.family, step.passed ? "" : cut_line(step.message, 120)});
+               step.passed ? "" : step.family, plain ? "" : cut_line(step.message, 120)});
   }
-  for (const std::string& line : table.lines()) {
-    console.line("  " + line);
-  }
+  console.table(table);
   for (const std::string& note : evaluation.notes) {
     console.line("  note: " + note, Ink::kDim);
   }
@@ -78,6 +81,10 @@ void print(Console& console, const std::string& name, const Evaluation& evaluati
 
 int gauntlet_command(Session& session) {
   const Spec spec = read_spec(session.options.spec);
+  std::vector<std::pair<std::string, std::string>> texts;  // path, contents: a typo must not end an hour's work
+  for (const std::string& path : session.options.names) {
+    texts.emplace_back(path, or_usage(read_file(path, 4 << 20)));
+  }
   SteadyClock clock;
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
   const Machine machine = open_machine(session, spec.arch);
@@ -87,9 +94,9 @@ int gauntlet_command(Session& session) {
   settings.keep_going = !session.options.first_refusal;
   JobBuilder jobs(factory, settings.compile_jobs);
 
-  bool all_passed = true;
-  for (const std::string& path : session.options.names) {
-    const OrErrors<Candidate> candidate = parse_candidate(or_usage(read_file(path, 4 << 20)), path);
+  bool all_passed = true, all_judged = true;
+  for (const auto& [path, text] : texts) {
+    const OrErrors<Candidate> candidate = parse_candidate(text, path);
     const Evaluation evaluation =
         candidate ? put_through(factory, jobs, session, *candidate, settings) : refused_reply(candidate.error());
     if (session.options.json) {
@@ -100,7 +107,11 @@ int gauntlet_command(Session& session) {
     if (evaluation.state == AttemptState::kOpen && !evaluation.rig_fault) {
       return exits::kInterrupted;
     }
-    all_passed = all_passed && evaluation.verdict.passed && !evaluation.rig_fault;
+    all_passed = all_passed && evaluation.verdict.passed;
+    all_judged = all_judged && !evaluation.rig_fault;
+  }
+  if (!all_judged) {
+    return exits::kCannotGoOn;
   }
   return machine.rig != nullptr && all_passed ? exits::kDone : exits::kNothingWon;
 }
