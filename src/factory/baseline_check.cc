@@ -21,8 +21,10 @@ std::vector<BaselineFailure> BaselineCheck::failures(const Factory& factory, Job
         open.push_back(of);
       }
     }
-    const Assignment first = tune_points(baseline.candidate.plan).front();
-    std::expected<Arm, Verdict> arm = jobs.arm("baseline:" + baseline.name, baseline.candidate, open, first, stop);
+    const Candidate tuned =
+        jobs.baseline_tuning().settled(factory, jobs, baseline.name, baseline.candidate, settings, stop);
+    const Assignment first = tune_points(tuned.plan).front();
+    std::expected<Arm, Verdict> arm = jobs.arm("baseline:" + baseline.name, tuned, open, first, stop);
     if (!open.empty() && arm) {  // one that does not build is the timing job's to report
       Job job = jobs.check_job(open, std::move(*arm),
                                check_points(*factory.spec, open, false, Purpose::kCheck, settings), stop);

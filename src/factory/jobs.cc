@@ -325,8 +325,10 @@ Job JobBuilder::time_job(const std::vector<Case>& cases, std::vector<Arm> arms, 
   job.arms = std::move(arms);
   if (with_baselines) {
     for (const Baseline& baseline : baselines_) {
-      const Assignment first = tune_points(baseline.candidate.plan).front();
-      std::expected<Arm, Verdict> built = arm("baseline:" + baseline.name, baseline.candidate, cases, first, stop);
+      const Candidate tuned =
+          baseline_tuning_.settled(factory_, *this, baseline.name, baseline.candidate, settings, stop);
+      const Assignment first = tune_points(tuned.plan).front();
+      std::expected<Arm, Verdict> built = arm("baseline:" + baseline.name, tuned, cases, first, stop);
       if (!built) {
         throw Fatal("the baseline " + baseline.name + " of the spec was refused (" +
                     std::string(to_string(built.error().gate)) + "): " + built.error().message);

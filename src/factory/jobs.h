@@ -14,6 +14,7 @@
 #include <kfactory/job.h>
 
 #include "baseline_check.h"
+#include "baseline_tuning.h"
 #include "copy_ways.h"
 #include "costs.h"
 
@@ -54,6 +55,7 @@ class JobBuilder {
   const Build& harness(std::stop_token stop);
   // What does not depend on a candidate is found out once a run, when it is first needed.
   BaselineCheck& baseline_check() { return baseline_check_; }
+  BaselineTuning& baseline_tuning() { return baseline_tuning_; }
   CopyWays& copy_ways() { return copy_ways_; }
 
  private:
@@ -81,6 +83,7 @@ class JobBuilder {
   Candidate reference_;
   std::vector<Baseline> baselines_;
   BaselineCheck baseline_check_;
+  BaselineTuning baseline_tuning_;
   CopyWays copy_ways_;
   std::mutex mutex_;                                                    // guards what follows
   std::map<std::string, std::shared_ptr<const Reference>> references_;  // by case id

@@ -106,6 +106,19 @@ TEST_F(TimingSteps, CountsNoBaselineWhereItIsWrong) {
   EXPECT_THAT(evaluation.score->cases.front().notes, Contains(HasSubstr("baseline naive does not count here")));
 }
 
+TEST_F(TimingSteps, TunesABaselineOnceAsItDoesACandidate) {
+  for (BaselineSpec& baseline : spec_.baselines) {
+    baseline.source.content = candidate_source("NAIVE NS=1000", R"("FACTOR": [3, 1, 2])");
+  }
+  JobBuilder jobs(factory(), 2);
+  const Evaluation evaluation = evaluate_with(factory(), jobs, candidate("NS=500"), settings_, {});
+  ASSERT_TRUE(evaluation.score);
+  EXPECT_NEAR(evaluation.score->cases.front().baseline.median, 1000, 1);  // the first point would be 3000
+  (void)evaluate_with(factory(), jobs, candidate("NS=400"), settings_, {});
+  const std::vector<Job> made = rig_.jobs();
+  EXPECT_EQ(std::ranges::count_if(made, [](const Job& job) { return job.arms.front().name == "variant:0"; }), 1);
+}
+
 TEST_F(TimingSteps, SaysThatPythonBaselinesWereNotRun) {
   BaselineSpec torch;
   torch.name = "torch";

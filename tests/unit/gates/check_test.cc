@@ -52,6 +52,49 @@ TEST(Check, PassesTheOtherWayOfRoundingToo) {
   EXPECT_TRUE(verdict_of(toy_check("unfused", {toy_case(7, 16, 20)}), options).passed);
 }
 
+// Remembers the first input of each launch, and gets its last one wrong.
+struct Counted {
+  std::vector<float> first_inputs;
+  std::size_t wrong_at = 0;  // 0: never
+};
+HostDeviceOptions counting(Counted& counted) {
+  HostDeviceOptions options = fakes::toy_device();
+  options.kernels["counted"] = [&counted, good = options.kernels.at("good")](const fakes::HostLaunch& launch) {
+    counted.first_inputs.push_back(launch.pointer<const float>(0)[0]);
+    OrFault<void> done = good(launch);
+    launch.pointer<float>(2)[0] += counted.first_inputs.size() == counted.wrong_at ? 1.0F : 0.0F;
+    return done;
+  };
+  return options;
+}
+
+TEST(Check, MakesEachPassWithSeedsOfItsOwn) {
+  Counted counted;
+  Job job = toy_check("counted", {toy_case(7, 16, 20)});
+  job.passes = 3;
+  const auto report = check(job, counting(counted));
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->verdict.passed) << report->verdict.message;
+  EXPECT_EQ(report->passes, 3);
+  EXPECT_EQ(report->verdict.checks, 21);
+  ASSERT_EQ(counted.first_inputs.size(), 21U);
+  EXPECT_NE(counted.first_inputs[0], counted.first_inputs[7]);
+  EXPECT_NE(counted.first_inputs[7], counted.first_inputs[14]);
+}
+
+TEST(Check, EndsWithThePassThatIsRefused) {
+  Counted counted;
+  counted.wrong_at = 9;  // the second launch of the second pass
+  Job job = toy_check("counted", {toy_case(7, 16, 20)});
+  job.passes = 3;
+  const auto report = check(job, counting(counted));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->passes, 1);
+  EXPECT_EQ(report->verdict.reason, "mismatch");
+  EXPECT_THAT(report->verdict.message, HasSubstr("pass 2 of 3: "));
+  EXPECT_EQ(counted.first_inputs.size(), 9U);
+}
+
 struct Refusal {
   const char *entry, *reason, *words;
 };
@@ -138,7 +181,7 @@ TEST(Check, GivesEveryLaunchContentsOfItsOwn) {
   Job job = toy_check("good", {toy_case(3, 8), toy_case(3, 8)});
   job.checks[1].seeds = {12, 23};
   EXPECT_TRUE(verdict_of(job, options).passed);
-  ASSERT_EQ(seen.size(), 2U + 2 * 5U);
+  ASSERT_EQ(seen.size(), 2U + 2 * 5U + 2U);  // checks, repeats, disturbed
   EXPECT_NE(seen[0], seen[1]);
   EXPECT_EQ(seen[2], seen[3]);  // the repeat gate's A A B A A
   EXPECT_NE(seen[3], seen[4]);
@@ -184,14 +227,14 @@ TEST(Check, ScrubsSharedMemoryBeforeEachLaunch) {
     return std::nullopt;
   };
   EXPECT_TRUE(verdict_of(toy_check("good", {toy_case(2, 4)}), options).passed);
-  EXPECT_EQ(scrubs, 6);
+  EXPECT_EQ(scrubs, 7);
 }
 
 TEST(Check, TellsWhenTheCandidateMayBeRunning) {
   std::vector<Phase> phases;
   const auto device = make_host_device(fakes::toy_device());
   ASSERT_TRUE(run_check(*device, toy_check("good", {toy_case(2, 4)}), [&](Phase phase) { phases.push_back(phase); }));
-  ASSERT_EQ(phases.size(), 12U);
+  ASSERT_EQ(phases.size(), 14U);
   for (std::size_t i = 0; i < phases.size(); ++i) {
     EXPECT_EQ(phases[i], i % 2 == 0 ? Phase::kCandidate : Phase::kRig);
   }
