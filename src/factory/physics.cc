@@ -13,6 +13,7 @@ namespace {
 // Counting and rounding may lose a little; a kernel that reads a part only loses far more.
 constexpr double kReadInFull = 0.98;
 constexpr double kReadFromMemory = 0.9;
+// All of an L2 slice's read sectors, those that come from the other half of the L2 included: at least what was read.
 constexpr double kSectorBytes = 32;
 
 std::optional<double> value_of(const Map<double>& counters, std::initializer_list<std::string_view> names) {
@@ -85,6 +86,7 @@ const std::vector<std::string>& evidence_metrics() {
       "dram__bytes_op_write.sum",
       "lts__t_sectors_op_read.sum",
       "lts__t_sectors_op_write.sum",
+      "lts__t_sectors_srcunit_tex_op_read.sum",
       "lts__t_sector_hit_rate.pct",
       "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
       "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",

@@ -103,12 +103,41 @@ Verdict passed(const Job& job, Gate gate, std::int64_t checks) {
   return verdict;
 }
 
+// The gates after the checks. False: one of them ended the job.
+template <class Begin, class Record>
+bool further_gates(Bench& bench, LaunchChecker& checker, const Job& job, const Begin& begin, const Record& record) {
+  const std::string& kind = bench.device().facts().kind;
+  begin(Gate::kRepeat);
+  for (const CheckPoint* point : points_to_repeat(job, kind)) {
+    if (!record(repeat(checker, job, *point), *point, Gate::kRepeat)) {
+      return false;
+    }
+  }
+  for (const std::string& relation : job.relations) {
+    begin(Gate::kRelations);
+    const CheckPoint* point = point_for_relation(job, relation);
+    if (point != nullptr &&
+        !record(check_relation(bench, checker, job, *point, relation, gate_of(job, Gate::kRelations)), *point,
+                Gate::kRelations)) {
+      return false;
+    }
+  }
+  int number = 0;
+  for (const CheckPoint* point : points_to_disturb(job, kind)) {
+    begin(Gate::kPerturbation);
+    if (!record(check_disturbed(checker, job, *point, number++, kind, gate_of(job, Gate::kPerturbation)), *point,
+                Gate::kPerturbation)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase, const GateObserver& begins) {
   validate(job);
   LaunchChecker checker(bench, job, job.arms[0], phase);
   CheckReport report;
   report.verdict = passed(job, Gate::kCheck, 0);
-  const std::string& kind = bench.device().facts().kind;
   Gate last = Gate::kCheck;
   const auto begin = [&](Gate gate) {
     last = gate;
@@ -142,31 +171,9 @@ CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase, 
       return report;
     }
   }
-  if (job.kind == Job::Kind::kSanitize) {
-    return report;  // under a tool that makes launches slow, and some of them impossible beside others
-  }
-  begin(Gate::kRepeat);
-  for (const CheckPoint* point : points_to_repeat(job, kind)) {
-    if (!record(repeat(checker, job, *point), *point, Gate::kRepeat)) {
-      return report;
-    }
-  }
-  for (const std::string& relation : job.relations) {
-    begin(Gate::kRelations);
-    const CheckPoint* point = point_for_relation(job, relation);
-    if (point != nullptr &&
-        !record(check_relation(bench, checker, job, *point, relation, gate_of(job, Gate::kRelations)), *point,
-                Gate::kRelations)) {
-      return report;
-    }
-  }
-  int number = 0;
-  for (const CheckPoint* point : points_to_disturb(job, kind)) {
-    begin(Gate::kPerturbation);
-    if (!record(check_disturbed(checker, job, *point, number++, kind, gate_of(job, Gate::kPerturbation)), *point,
-                Gate::kPerturbation)) {
-      return report;
-    }
+  // Under compute-sanitizer checks are all: it makes launches slow, and some impossible beside others.
+  if (job.kind != Job::Kind::kSanitize && !further_gates(bench, checker, job, begin, record)) {
+    return report;
   }
   if (report.verdict.passed) {
     report.verdict = passed(job, last, checker.launches());

@@ -241,6 +241,25 @@ TimeReport time(const Job& job, bool noisy) {
   return report;
 }
 
+// A launch of READS_HALF read half of its 4-byte elements, one of FOUND_IN_L2 all of them, but nothing from memory.
+Profile profile(const Job& job) {
+  const Arm& arm = job.arms.front();
+  Profile found;
+  found.verdict.gate = Gate::kPhysics;
+  if (has(arm, "NO_COUNTERS")) {
+    found.refused = "not permitted here: cuptiRangeProfilerEnable gave CUPTI_ERROR_INSUFFICIENT_PRIVILEGES";
+    return found;
+  }
+  for (const Case& of : job.cases) {
+    const double bytes = 4.0 * static_cast<double>(of.axes.at("N")) * (has(arm, "READS_HALF") ? 0.5 : 1.0);
+    found.cases.push_back(
+        {of.id.value,
+         {{"dram__bytes_read.sum", has(arm, "FOUND_IN_L2") ? 0 : bytes}, {"lts__t_sectors_op_read.sum", bytes / 32}},
+         {}});
+  }
+  return found;
+}
+
 }  // namespace
 
 Outcome FakeRig::run(const Job& job, std::stop_token) {
@@ -272,6 +291,15 @@ Outcome FakeRig::run(const Job& job, std::stop_token) {
     const bool events = job.method == ClockMethod::kEvents && arm.name == "candidate";
     const bool once = events && has(arm, "NOISE_ONCE") && !std::exchange(noisy_, true);
     return time(job, once || (events && has(arm, "NOISE")));
+  }
+  if (job.kind == Job::Kind::kProfile) {
+    return profile(job);
+  }
+  if (job.kind == Job::Kind::kSanitize) {
+    SanitizerReport report;
+    report.tools = {{"memcheck", "2025.3.1", true, 0, 0, "", 900},
+                    {"racecheck", "2025.3.1", true, 2, 1, "hazard", 1500}};
+    return report;
   }
   if (job.kind == Job::Kind::kAdmit) {
     return AdmissionReport{{{"null candidate: zeros", "refused", "refused", true}}, true};

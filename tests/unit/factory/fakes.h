@@ -76,6 +76,7 @@ class FakeCompiler final : public Compiler {
 // of each launch (default 1000). NOISE_ONCE: in the first timing the control takes twice as long, NOISE: in every one.
 // WRONG_TIMED is refused in a timing job, FAULTS_IN_BATCH too (by name only when it is alone), RUNS_OTHER_GRIDS where
 // kernel records are taken, which NO_CUPTI prevents.
+// NO_COUNTERS has none, READS_HALF and FOUND_IN_L2 are what counters then say.
 class FakeRig final : public Rig {
  public:
   explicit FakeRig(DeviceFacts facts) : facts_(std::move(facts)) {}

@@ -22,10 +22,15 @@ TEST(MeteredDevice, TellsACandidatesLaunchesFromTheReferences) {
   const Outcome outcome = perform_job(fakes::toy_check("good", {fakes::toy_case(3, 8)}), *device, [](bool) {});
   const auto* report = std::get_if<CheckReport>(&outcome);
   ASSERT_NE(report, nullptr);
-  EXPECT_EQ(count_of(report->costs, "candidate launches"), report->verdict.checks);
+  EXPECT_EQ(count_of(report->costs, "candidate launches") + count_of(report->costs, "disturbed launches"),
+            report->verdict.checks);
+  EXPECT_GT(count_of(report->costs, "disturbed launches"), 0);
   EXPECT_EQ(count_of(report->costs, "reference launches"), report->verdict.checks);
   EXPECT_GT(count_of(report->costs, "fill and poison"), 0);
   EXPECT_GT(count_of(report->costs, "compare"), 0);
+  for (const char* gate : {"gate check", "gate repeat", "gate perturbation"}) {
+    EXPECT_EQ(count_of(report->costs, gate), 1) << gate;
+  }
 }
 
 TEST(MeteredDevice, CountsTimedBatches) {

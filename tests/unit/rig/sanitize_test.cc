@@ -75,6 +75,7 @@ class Sanitizing : public testing::Test {
     std::ofstream(file) << "#!/bin/sh\n"
                            "if [ \"$1\" = --version ]; then echo 'Version 2025.3.1 (build 36)'; exit 0; fi\n"
                            "tool=$2; log=$6; shift 6\n"
+                           "[ \"$1\" = --report-api-errors ] && shift 2\n"
                         << body;
     ::chmod(file.c_str(), 0755);
   }

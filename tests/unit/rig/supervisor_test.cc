@@ -123,7 +123,7 @@ TEST_F(Supervised, TellsThePhases) {
   for (auto message = hear(); message && message->kind == MessageKind::kProgress; message = hear()) {
     phases.push_back(message->phase);
   }
-  ASSERT_EQ(phases.size(), 12U);
+  ASSERT_EQ(phases.size(), 14U);
   EXPECT_EQ(phases[0], "candidate");
   EXPECT_EQ(phases[1], "rig");
 }
