@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -25,6 +27,23 @@ struct Budget {
   std::chrono::milliseconds wall{0};  // 0: none
   std::int64_t tokens = 0;            // input + output; 0: none
   std::int64_t cost_nanodollars = 0;  // 0: none
+};
+
+// What a run has spent of its tokens and money. The loop and its models share it: a model asks before every try of a
+// call, so that a retry is not sent once the budget is gone. Thread-safe.
+class Spending {
+ public:
+  void limit(const Budget& budget);  // of tokens and money
+  void add(const Usage& usage);
+  Usage total() const;
+  // Empty while more may be spent, `under_way` (tries of a call that has not ended) counted; else what is spent:
+  // "tokens: 1200 of 1000".
+  std::string refusal(const Usage& under_way = {}) const;
+
+ private:
+  mutable std::mutex mutex_;
+  Usage total_;
+  std::int64_t most_tokens_ = 0, most_nanodollars_ = 0;
 };
 
 struct RunSettings {
@@ -82,8 +101,9 @@ struct Factory {
   Rig* rig = nullptr;
   Ledger* ledger = nullptr;
   Clock* clock = nullptr;
-  std::vector<Lesson> lessons;  // from --lessons and the store
-  std::string origin;           // run folder's name, for the lessons
+  std::vector<Lesson> lessons;         // from --lessons and the store
+  std::string origin;                  // run folder's name, for the lessons
+  std::shared_ptr<Spending> spending;  // what the models ask before every try; null: the loop has its own
   Observer observe;
 };
 
@@ -95,12 +115,14 @@ struct EvaluationSettings {
   std::vector<std::string> time_cases;   // case ids; empty: all of "time"
   std::vector<std::string> check_cases;  // empty: all of "check"; timed cases are verified while they are timed
   bool time = true, confirm = false, held_out = false;
+  bool cliffs = false;  // after timing: close neighbours of timed cases must not be much slower; every confirmation
   std::int32_t max_variants = 16;
   std::int32_t max_quads = 48;  // of a timed case; fewer when its intervals are narrow before
   double margin = 0.005;
   std::optional<Candidate> champion;  // second arm, with its assignment
   Assignment champion_tune;
   std::optional<Assignment> tune;  // this tune point only, no sweep
+  std::int64_t passes = 1;         // of all checks, with fresh seeds each
   bool keep_going = false;         // every gate that can still run, even after a refusal
   std::int32_t compile_jobs = 2;
   VariantId variant;  // for seeds
@@ -119,8 +141,9 @@ struct Evaluation {
   std::vector<Build> builds;             // of the variant that counts, timed cases first
   std::vector<std::string> build_cases;  // the first case that uses each of them
   std::vector<std::string> notes;
-  std::vector<Cost> costs;         // wall time of each step, in the order in which they first ended
-  std::optional<Fault> rig_fault;  // state kOpen: the rig failed; without it: interrupted
+  std::optional<std::int64_t> passes;  // of all checks: those that were passed
+  std::vector<Cost> costs;             // wall time of each step, in the order in which they first ended
+  std::optional<Fault> rig_fault;      // state kOpen: the rig failed; without it: interrupted
 };
 Evaluation evaluate(const Factory& factory, const Candidate& candidate, const EvaluationSettings& settings,
                     std::stop_token stop);

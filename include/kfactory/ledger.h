@@ -37,15 +37,16 @@ struct Record {
   std::vector<Digest> blobs;
 };
 
-// Append-only; the truth of a run. Thread-safe. Each call is one durable transaction: after it returns, a
-// crash, kill -9 or power cut keeps it. Throws Fatal when the disk is full or the file is damaged (what was
-// recorded before stays readable).
+// Append-only; the truth of a run. Thread-safe. Each call that makes a record is one durable transaction: after it
+// returns, a crash, kill -9 or power cut keeps the record and its blobs. Throws Fatal when the disk is full or the file
+// is damaged (what was recorded before stays readable).
 struct Ledger {
   virtual ~Ledger() = default;
   // Creates the attempt's row before the model is asked. Ids count from 1 without gaps.
   virtual AttemptId open_attempt(const ModelCall& call, std::string_view json) = 0;
   virtual void append(const Record& record) = 0;
-  virtual Digest put(std::span<const std::byte> bytes) = 0;  // idempotent
+  // Idempotent. Bytes become durable with the first record that names them: until then they may be lost.
+  virtual Digest put(std::span<const std::byte> bytes) = 0;
   virtual std::optional<Bytes> get(const Digest& digest) const = 0;
   virtual std::vector<Record> read(AttemptId first, AttemptId last) const = 0;  // both included, by sequence
   virtual AttemptId last_attempt() const = 0;                                   // value 0: none

@@ -65,7 +65,8 @@ struct ModelError {
     kProtocol,
     kCancelled,
     kNoReply,
-    kWaiting,  // kWaiting: exchange mode without a reply yet
+    kWaiting,  // exchange mode without a reply yet
+    kBudget,   // the run's own budget is spent: not sent
   } kind = Kind::kUnreachable;
   std::string message;        // no key, no control characters, bounded
   bool run_can_go_on = true;  // false: every further call would fail the same way

@@ -7,6 +7,7 @@
 #include <kfactory/agent.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "agent/directions.h"
 #include "agent/ranking.h"
@@ -53,10 +54,17 @@ AttemptId root_of(Closed closed, const Attempt& attempt) {
   return at->id;
 }
 
+// A proposal that was made; its text lives elsewhere: copies for each of ten thousand attempts would be felt.
+struct Asked {
+  Role role = Role::kWriter;
+  std::optional<AttemptId> parent;
+  std::string_view direction;
+};
+
 // One step of the search with everything it depends on.
 class Step {
  public:
-  Step(Closed closed, const std::vector<Proposal>& asked, const SearchSettings& settings)
+  Step(Closed closed, const std::vector<Asked>& asked, const SearchSettings& settings)
       : closed_(closed), asked_(asked), settings_(settings), directions_(read_directions()), leaders_(ranked(closed)) {}
 
   // `fresh_failure`: the attempt that became visible with this step, if any.
@@ -67,31 +75,33 @@ class Step {
     if (leaders_.empty()) {
       return explore();
     }
-    const std::ptrdiff_t turn =
-        std::ranges::count_if(asked_, [](const Proposal& p) { return p.role != Role::kRepairer; });
+    const std::ptrdiff_t turn = std::ranges::count_if(asked_, [](const Asked& p) { return p.role != Role::kRepairer; });
     if (stagnates()) {
       const Attempt* other = best_of_another_line();
       return turn % 2 == 0 || other == nullptr ? explore() : improve(*other);
     }
-    const bool untried = uses(directions_.fresh[least_used(directions_.fresh, std::nullopt)], std::nullopt) == 0;
+    const bool untried = std::ranges::min(uses(directions_.fresh, std::nullopt)) == 0;
     return turn % 3 == 2 && untried ? explore() : improve(*most_promising());
   }
 
  private:
-  // How often a direction was asked for, from this parent (or from nothing).
-  std::ptrdiff_t uses(const std::string& direction, std::optional<AttemptId> parent) const {
-    return std::ranges::count_if(asked_, [&](const Proposal& p) {
-      return p.role == Role::kWriter && p.parent == parent && p.direction == direction;
-    });
-  }
-  std::size_t least_used(const std::vector<std::string>& list, std::optional<AttemptId> parent) const {
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < list.size(); ++i) {
-      if (uses(list[i], parent) < uses(list[best], parent)) {
-        best = i;
+  // How often each direction was asked for, from this parent (or from nothing).
+  std::vector<std::ptrdiff_t> uses(const std::vector<std::string>& list, std::optional<AttemptId> parent) const {
+    std::vector<std::ptrdiff_t> counts(list.size());
+    for (const Asked& asked : asked_) {
+      if (asked.role == Role::kWriter && asked.parent == parent) {
+        const auto at = std::ranges::find(list, asked.direction) - list.begin();
+        if (at < std::ssize(list)) {
+          ++counts[static_cast<std::size_t>(at)];
+        }
       }
     }
-    return best;
+    return counts;
+  }
+  // The first of those that were used least.
+  std::size_t least_used(const std::vector<std::string>& list, std::optional<AttemptId> parent) const {
+    const std::vector<std::ptrdiff_t> counts = uses(list, parent);
+    return static_cast<std::size_t>(std::ranges::min_element(counts) - counts.begin());
   }
   Proposal explore() const {
     return {Role::kWriter, std::nullopt, directions_.fresh[least_used(directions_.fresh, std::nullopt)]};
@@ -109,7 +119,7 @@ class Step {
     for (std::size_t rank = 0; rank < std::min(leaders_.size(), kFront); ++rank) {
       const AttemptId id = leaders_[rank]->id;
       const auto children = std::ranges::count_if(
-          asked_, [&](const Proposal& p) { return p.role == Role::kWriter && p.parent == std::optional(id); });
+          asked_, [&](const Asked& p) { return p.role == Role::kWriter && p.parent == std::optional(id); });
       const double cost = static_cast<double>(rank) + kChild * static_cast<double>(children);
       if (best == nullptr || cost < best_cost) {
         best = leaders_[rank];
@@ -134,7 +144,7 @@ class Step {
   }
 
   Closed closed_;
-  const std::vector<Proposal>& asked_;
+  const std::vector<Asked>& asked_;
   const SearchSettings& settings_;
   Directions directions_;
   std::vector<const Attempt*> leaders_;
@@ -144,7 +154,9 @@ class Step {
 
 Proposal next_proposal(std::int64_t k, std::span<const Attempt> visible, const SearchSettings& settings) {
   const std::int64_t in_flight = std::max(1, settings.in_flight);
-  std::vector<Proposal> asked;
+  std::deque<Proposal> in_between;  // made here; they stay where they are
+  std::vector<Asked> asked;
+  asked.reserve(visible.size() + static_cast<std::size_t>(in_flight));
   for (const Attempt& attempt : visible) {
     asked.push_back({attempt.role, attempt.parent, attempt.direction});
   }
@@ -157,7 +169,8 @@ Proposal next_proposal(std::int64_t k, std::span<const Attempt> visible, const S
     if (step >= k) {
       return proposal;
     }
-    asked.push_back(std::move(proposal));
+    const Proposal& made = in_between.emplace_back(std::move(proposal));
+    asked.push_back({made.role, made.parent, made.direction});
   }
 }
 

@@ -4,6 +4,8 @@
 #include <cstdlib>
 
 #include "commands.h"
+#include "models.h"
+#include "setting_values.h"
 
 namespace kf {
 namespace {
@@ -15,19 +17,32 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Variables that may hold a key, each once.
-std::vector<std::string> key_variables(const Settings& settings) {
-  std::vector<std::string> names{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", settings.text("model.api_key_env")};
-  for (const std::string& role : settings.roles()) {
-    names.push_back(settings.for_role(role).text("model.api_key_env"));
+// Where people put a key by mistake, it is not shown.
+std::string shown(std::string_view key, std::string value) {
+  constexpr std::string_view kHidden = "(not shown)";
+  if (key.ends_with(".api_key_env")) {
+    return value.empty() || names_a_variable(value) || std::getenv(value.c_str()) != nullptr
+               ? value
+               : std::string(kHidden) + " no such variable: is it a key?";
   }
-  std::vector<std::string> once;
-  for (const std::string& name : names) {
-    if (!name.empty() && std::ranges::find(once, name) == once.end()) {
-      once.push_back(name);
+  if (key.ends_with(".base_url")) {
+    const std::size_t host = value.find("://") == std::string::npos ? 0 : value.find("://") + 3;
+    const std::size_t query = std::min(value.find('?'), value.size());
+    const std::size_t user = value.substr(0, query).find('@', host);
+    return value.substr(0, host) +
+           (user == std::string::npos ? value.substr(host, query - host)
+                                      : std::string(kHidden) + value.substr(user, query - user)) +
+           (query < value.size() ? "?" + std::string(kHidden) : "");
+  }
+  if (key.ends_with(".extra_headers")) {
+    std::string names;
+    for (const ExtraHeader& header : headers_from_text(value).value_or(std::vector<ExtraHeader>())) {
+      names += (names.empty() ? "" : "; ") + header.name +
+               (header.value_env.empty() ? ": " + std::string(kHidden) : "=" + header.value_env);
     }
+    return names;
   }
-  return once;
+  return value;
 }
 
 }  // namespace
@@ -35,8 +50,8 @@ std::vector<std::string> key_variables(const Settings& settings) {
 int config_command(Session& session) {
   Table table({"setting", "value", "from", "flag", "environment"});
   const auto add = [&](std::string_view key, std::string_view flag) {
-    const std::string& value = session.settings.text(key);
-    table.add({std::string(key), value.empty() ? "\"\"" : one_line(value), session.settings.origin(key),
+    const std::string value = one_line(shown(key, session.settings.text(key)));
+    table.add({std::string(key), value.empty() ? "\"\"" : value, session.settings.origin(key),
                flag.empty() ? "-" : std::string(flag), environment_name(key)});
   };
   for (const SettingFacts& facts : all_settings()) {
@@ -46,7 +61,10 @@ int config_command(Session& session) {
     add(key, "");
   }
   session.console.table(table);
-  for (const std::string& name : key_variables(session.settings)) {
+  for (const std::string& name : secret_variables(session.settings)) {
+    if (!names_a_variable(name) && std::getenv(name.c_str()) == nullptr) {
+      continue;
+    }
     const char* key = std::getenv(name.c_str());
     session.console.line(name + ": " + (key != nullptr && *key != '\0' ? "set (not shown)" : "not set"));
   }

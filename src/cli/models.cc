@@ -90,6 +90,25 @@ Map<ModelConfig> model_configs(const Options& options, const Settings& settings)
   return configs;
 }
 
+std::vector<std::string> secret_variables(const Settings& settings) {
+  std::vector<std::string> names{"OPENAI_API_KEY", "ANTHROPIC_API_KEY"};
+  const auto add = [&names](const Settings& of) {
+    std::vector<std::string> more{of.text("model.api_key_env")};
+    for (const ExtraHeader& header :
+         headers_from_text(of.text("model.extra_headers")).value_or(std::vector<ExtraHeader>())) {
+      more.push_back(header.value_env);
+    }
+    std::ranges::copy_if(more, std::back_inserter(names), [&names](const std::string& name) {
+      return !name.empty() && std::ranges::find(names, name) == names.end();
+    });
+  };
+  add(settings);
+  for (const std::string& role : settings.roles()) {
+    add(settings.for_role(role));
+  }
+  return names;
+}
+
 std::int64_t recorded_proposals(const std::string& transcript) {
   const Transcript read = or_usage(read_transcript(transcript));
   return std::ranges::count_if(read.entries, [](const auto& entry) {

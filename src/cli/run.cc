@@ -42,7 +42,11 @@ fs::path choose_folder(const Options& options, const Spec& spec, const Clock& cl
   }
   const fs::path folder =
       options.out.empty() ? fs::path("out") / (spec.name + "-" + folder_time(clock.utc())) : fs::path(options.out);
-  const bool there = fs::exists(folder / "ledger.sqlite");
+  std::error_code error;
+  const bool there = fs::exists(folder / "ledger.sqlite", error);
+  if (error && error != std::errc::not_a_directory) {
+    throw UsageError{{{"--out " + folder.string(), error.message(), "choose another folder"}}};
+  }
   if (options.resume && !there) {
     throw UsageError{{{folder.string(), "holds no run to resume: there is no ledger.sqlite in it",
                        "leave out --resume to begin one"}}};
@@ -54,13 +58,31 @@ fs::path choose_folder(const Options& options, const Spec& spec, const Clock& cl
   return folder;
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw Fatal("the run folder " + folder.string() + " cannot be made: " + error.message());
+// Made before anything that takes long, so that a place that cannot be used is said at once; a run that cannot begin
+// for another reason leaves none behind.
+class FreshFolder {
+ public:
+  explicit FreshFolder(const fs::path& folder) : folder_(folder) {
+    std::error_code error;
+    made_ = fs::create_directories(folder, error);
+    if (error) {
+      throw Fatal("the run folder " + folder.string() + " cannot be made: " + error.message() +
+                  "; choose another place with --out");
+    }
   }
-}
+  FreshFolder(const FreshFolder&) = delete;
+  FreshFolder& operator=(const FreshFolder&) = delete;
+  ~FreshFolder() {
+    std::error_code ignored;
+    if (made_) {
+      fs::remove(folder_, ignored);  // only an empty one
+    }
+  }
+
+ private:
+  fs::path folder_;
+  bool made_ = false;
+};
 
 // A run belongs to one spec, its reference and its baselines: with another one its verdicts would mean nothing.
 void refuse_changed_spec(const Ledger& ledger, const Spec& spec) {
@@ -96,6 +118,8 @@ RunSettings run_settings(const Session& session) {
   settings.compile_jobs = static_cast<std::int32_t>(std::clamp<std::int64_t>(given.count("run.compile_jobs"), 0, 256));
   settings.screen_cases = static_cast<std::int32_t>(std::max<std::int64_t>(1, given.count("run.screen_cases")));
   settings.max_variants = static_cast<std::int32_t>(std::max<std::int64_t>(1, given.count("run.max_variants")));
+  settings.confirmed_attempts =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(given.count("run.confirmed_attempts"), 1, 64));
   settings.margin = given.share("run.margin");
   settings.secret = draw_run_secret();
   return settings;
@@ -212,15 +236,20 @@ int run_command(Session& session) {
   const RunSettings settings = run_settings(session);
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
   const Machine machine = open_machine(session, spec.arch);
-  make_folder(folder.root());
-  SqliteLedger ledger(folder.ledger_file(), SqliteLedger::Mode::kWrite);
-  refuse_changed_spec(ledger, spec);
+  const FreshFolder fresh(folder.root());
+  std::optional<SqliteLedger> ledger;
+  if (options.resume) {
+    ledger.emplace(folder.ledger_file(), SqliteLedger::Mode::kWrite);
+    refuse_changed_spec(*ledger, spec);
+  }
 
   RunProgress progress(session.console, options.json, settings.budget.attempts);
   const Observer observe = [&progress](const Event& event) { progress.show(event); };
   Endpoints endpoints;
   ModelHooks hooks;
   hooks.notice = [&observe](const std::string& text) { observe({Event::Kind::kNote, {}, text, {}}); };
+  const auto spending = std::make_shared<Spending>();
+  hooks.may_spend = [spending](const Usage& so_far) { return spending->refusal(so_far).empty(); };
   const Map<std::unique_ptr<Model>> models = open_models(options, configs, clock, endpoints, hooks);
 
   Factory factory;
@@ -231,15 +260,19 @@ int run_command(Session& session) {
   }
   factory.compiler = compiler.get();
   factory.rig = machine.rig.get();
-  factory.ledger = &ledger;
   factory.clock = &clock;
   factory.lessons = earlier_lessons(options, spec, machine.facts.arch);
   factory.origin = folder.root().filename().string();
   factory.observe = observe;
+  factory.spending = spending;
   if (!options.json && !machine.note.empty()) {
     session.console.line("device: " + label_of(machine.facts) + ": " + machine.note);
   }
   admit_or_refuse(factory, session);
+  if (!ledger) {  // only now: a folder with a ledger holds a run
+    ledger.emplace(folder.ledger_file(), SqliteLedger::Mode::kWrite);
+  }
+  factory.ledger = &*ledger;
 
   const RunResult result = run_factory(factory, settings, session.stop);
   project(folder, factory, settings, result);

@@ -78,7 +78,7 @@ void FolderCache::put(const Digest& id, const NvrtcOutput& output) const {
   const std::string_view cubin(reinterpret_cast<const char*>(output.cubin.data()), output.cubin.size());
   const std::string_view fields[] = {hex, output.log, output.ptx, cubin};
   const std::string content = pack(fields);
-  (void)write_file_atomically(path, std::string(kMagic) + to_hex(sha256(content)) + content);
+  (void)write_file_atomically(path, std::string(kMagic) + to_hex(sha256(content)) + content, Durable::kLater);
 }
 
 }  // namespace kf

@@ -6,38 +6,13 @@
 #include <iterator>
 #include <map>
 
+#include "compile/ptx_value.h"
+
 namespace kf {
 namespace {
 
-// How far a value is from a plain address of a variable.
-enum Level : int {
-  kAddress,  // the address itself, or with an offset added
-  kBlended,  // as good as an address for a load, but comparing it may tell bits of the address
-  kMangled,  // any function of the address
-};
-
 // Some seconds. A real kernel needs a thousandth of it; a text could be made that needs hours.
 constexpr std::size_t kMaxWork = 50'000'000;
-
-// What a register, a parameter or a memory cell may hold, over all instructions.
-struct Value {
-  std::set<int> variables;  // whose address it may be made from
-  int level = kAddress;     // the worst of them
-  bool other = false;       // it may also hold something without any address in it
-
-  bool join(const Value& more) {
-    const std::size_t before = variables.size();
-    const int level_before = level;
-    const bool other_before = other;
-    variables.insert(more.variables.begin(), more.variables.end());
-    level = std::max(level, more.variables.empty() ? 0 : more.level);
-    other = other || more.other;
-    return variables.size() != before || level != level_before || other != other_before;
-  }
-  bool clean() const { return variables.empty(); }
-  // Surely an address, whatever path was taken.
-  bool pure() const { return !variables.empty() && !other && level == kAddress; }
-};
 
 constexpr std::array kWithoutResult = {
     std::string_view{"st"},         std::string_view{"red"},
@@ -72,6 +47,8 @@ bool reads_only(const PtxInstruction& instruction) {
          instruction.opcode.starts_with("multimem.ld_reduce") ||
          instruction.opcode.starts_with("cp.async.bulk.prefetch");
 }
+
+using Value = PtxValue;
 
 class Flow {
  public:
@@ -223,48 +200,6 @@ class Flow {
       result.level = in_parts ? kMangled : result.level;
       assign(instruction.operands[0], result);
     }
-  }
-
-  static Value combine(const PtxInstruction& instruction, const std::vector<Value>& sources) {
-    const std::string_view base = instruction.base();
-    Value all;
-    int with_variables = 0;
-    bool all_known = true;
-    for (const Value& source : sources) {
-      all.join(source);
-      with_variables += !source.clean();
-      all_known = all_known && (source.other || !source.clean());
-    }
-    if (all.clean()) {
-      all.other = all_known;  // a register that nothing has set so far may still turn out to be an address
-      return all;
-    }
-    if (base == "mov" || base == "cvta" || base == "selp" || base == "mapa") {
-      return all;  // one of the sources as it is
-    }
-    if (between_integers(instruction)) {
-      all.level = std::max<int>(all.level, kBlended);
-      return all;
-    }
-    const bool adds = base == "add" || (base == "sub" && !sources.empty() && !sources[0].clean()) ||
-                      (base == "mad" && sources.size() == 3 && sources[0].clean() && sources[1].clean());
-    if (with_variables == 1 && (adds || base == "or")) {
-      // With an offset. Where the operand may also be something else, the sum may be anything.
-      const auto carrier = std::ranges::find_if(sources, [](const Value& source) { return !source.clean(); });
-      all.level = std::max(
-          {all.level, base == "or" ? int{kBlended} : int{kAddress}, carrier->other ? int{kBlended} : int{kAddress}});
-      all.other = false;
-      return all;
-    }
-    all.level = kMangled;
-    return all;
-  }
-
-  // cvt between 64 and 32 bits, as shared addresses need it.
-  static bool between_integers(const PtxInstruction& instruction) {
-    return instruction.base() == "cvt" && (instruction.has("u64") || instruction.has("s64")) &&
-           (instruction.has("u32") || instruction.has("s32") || instruction.opcode == "cvt.u64.u64" ||
-            instruction.opcode == "cvt.s64.s64");
   }
 
   // ---- memory ----

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "compile/ptx_lexer.h"
+#include "compile/ptx_cursor.h"
 #include "compile/ptx_scopes.h"
 
 namespace kf {
@@ -14,18 +14,13 @@ namespace {
 
 using Kind = PtxToken::Kind;
 
-// What is thrown inside the parser only, and caught in read_ptx_module.
-struct Unreadable {
-  Error error;
-};
-
 // More than any compiler emits. Without limits, a text could be made that takes hours to read.
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxPtxBytes = 48ULL << 20;
 
-class ModuleReader {
+class ModuleReader : private PtxCursor {
  public:
-  explicit ModuleReader(std::vector<PtxToken> tokens) : tokens_(std::move(tokens)), scopes_(module_.entities) {}
+  explicit ModuleReader(std::vector<PtxToken> tokens) : PtxCursor(std::move(tokens)), scopes_(module_.entities) {}
 
   PtxModule read() {
     while (peek().kind != Kind::kEnd) {
@@ -35,48 +30,6 @@ class ModuleReader {
   }
 
  private:
-  // ---- tokens ----
-  const PtxToken& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
-  bool is(std::string_view text, std::size_t ahead = 0) const {
-    return peek(ahead).kind != Kind::kString && peek(ahead).text == text;
-  }
-  PtxToken take() {
-    const PtxToken token = peek();
-    if (token.kind == Kind::kEnd) {
-      fail("the text ends in the middle of a statement");
-    }
-    ++at_;
-    return token;
-  }
-  bool accept(std::string_view text) {
-    if (is(text)) {
-      ++at_;
-      return true;
-    }
-    return false;
-  }
-  void expect(std::string_view text) {
-    if (!accept(text)) {
-      fail("expected `" + std::string(text) + "`, found `" + std::string(peek().text.substr(0, 40)) + "`");
-    }
-  }
-  std::string word() {
-    if (peek().kind != Kind::kWord) {
-      fail("expected a name, found `" + std::string(peek().text.substr(0, 40)) + "`");
-    }
-    return std::string(take().text);
-  }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw Unreadable{Error{"PTX line " + std::to_string(peek().line), what, ""}};
-  }
-  void skip_balanced(std::string_view open, std::string_view close) {
-    expect(open);
-    for (int depth = 1; depth > 0;) {
-      const PtxToken token = take();
-      depth += token.text == open ? 1 : token.text == close ? -1 : 0;
-    }
-  }
-
   // ---- names ----
   const PtxEntity& entity(int id) const { return module_.entities[static_cast<std::size_t>(id)]; }
   int resolve(std::string_view name) {
@@ -111,10 +64,9 @@ class ModuleReader {
       function(directive == ".entry");
     } else if (is_space(directive)) {
       variable();
-    } else if (!file_directive()) {
+    } else if (!skip_debug_directive()) {
       if (directive == ".version" || directive == ".target" || directive == ".address_size") {
-        take();
-        for (const int line = tokens_[at_ - 1].line; peek().line == line && peek().kind != Kind::kEnd;) {
+        for (const int line = take().line; peek().line == line && peek().kind != Kind::kEnd;) {
           take();
         }
       } else if (directive == ".pragma" || directive == ".alias") {
@@ -125,41 +77,6 @@ class ModuleReader {
         fail("`" + std::string(directive.substr(0, 40)) + "` at module level");
       }
     }
-  }
-
-  // Directives that only help debuggers. They have no semicolon, so each is read exactly: what follows on the same
-  // line is code.
-  bool file_directive() {
-    if (accept(".file")) {
-      take();
-      take();
-      while (accept(",")) {
-        take();
-      }
-      return true;
-    }
-    if (accept(".loc")) {
-      for (int i = 0; i < 3; ++i) {
-        take();
-      }
-      while (accept(",")) {
-        const std::string attribute = word();
-        take();
-        if (attribute == "function_name" && accept("+")) {
-          take();
-        } else if (attribute == "inlined_at") {
-          take();
-          take();
-        }
-      }
-      return true;
-    }
-    if (accept(".section")) {
-      word();
-      skip_balanced("{", "}");
-      return true;
-    }
-    return false;
   }
 
   static bool is_space(std::string_view directive) {
@@ -300,7 +217,7 @@ class ModuleReader {
   }
 
   void statement(PtxFunction& made) {
-    if (accept(";") || file_directive()) {
+    if (accept(";") || skip_debug_directive()) {
       return;
     }
     const std::string_view first = peek().text;
@@ -325,15 +242,16 @@ class ModuleReader {
   // Labels belong to the innermost block, and may be used before they come: declared when their block opens.
   void declare_labels() {
     int depth = 1;
-    for (std::size_t i = at_; depth > 0 && i + 1 < tokens_.size(); ++i) {
-      depth += tokens_[i].text == "{" ? 1 : tokens_[i].text == "}" ? -1 : 0;
-      if (depth == 1 && tokens_[i].kind == Kind::kWord && tokens_[i + 1].text == ":") {
+    for (std::size_t i = 0; depth > 0 && peek(i).kind != Kind::kEnd; ++i) {
+      const std::string_view text = peek(i).text;
+      depth += text == "{" ? 1 : text == "}" ? -1 : 0;
+      if (depth == 1 && peek(i).kind == Kind::kWord && peek(i + 1).text == ":") {
         // A label may hide another label. Whether it would hide anything else is a question not to depend on.
-        const int hidden = scopes_.find(tokens_[i].text);
+        const int hidden = scopes_.find(text);
         if (hidden >= 0 && entity(hidden).kind != PtxEntity::Kind::kLabel) {
-          fail("the label `" + std::string(tokens_[i].text.substr(0, 60)) + "` has the name of something else");
+          fail("the label `" + std::string(text.substr(0, 60)) + "` has the name of something else");
         }
-        scopes_.declare({PtxEntity::Kind::kLabel, std::string(tokens_[i].text), "", {}});
+        scopes_.declare({PtxEntity::Kind::kLabel, std::string(text), "", {}});
       }
     }
   }
@@ -428,8 +346,6 @@ class ModuleReader {
     return made;
   }
 
-  std::vector<PtxToken> tokens_;
-  std::size_t at_ = 0;
   std::unordered_map<int, int> numbers_;  // of first use, for the canonical text
   PtxModule module_;
   PtxScopes scopes_;
@@ -460,7 +376,7 @@ OrError<PtxModule> read_ptx_module(std::string_view ptx) {
   }
   try {
     return ModuleReader(std::move(*tokens)).read();
-  } catch (const Unreadable& unreadable) {
+  } catch (const UnreadablePtx& unreadable) {
     return std::unexpected(unreadable.error);
   }
 }

@@ -64,6 +64,9 @@ std::optional<Why> stays_open(const ModelError& error, const std::stop_token& st
   if (error.kind == ModelError::Kind::kCancelled || stop.stop_requested()) {
     return Why::kInterrupted;
   }
+  if (error.kind == ModelError::Kind::kBudget) {  // what was spent on it must be recorded, or a resume forgets it
+    return tokens_of(error.spent) > 0 ? std::nullopt : std::optional(Why::kBudget);
+  }
   const bool this_one_only = error.run_can_go_on || error.kind == ModelError::Kind::kNoReply;
   return this_one_only ? std::nullopt : std::optional(Why::kModelFailed);
 }
@@ -73,6 +76,9 @@ Answer answer_to(Walk& walk, std::size_t n, const ModelCall& call) {
   const std::vector<std::expected<Reply, ModelError>>& recorded = walk.task.records.replies;
   const bool known = n < recorded.size();
   if (!known) {
+    if (std::string spent = walk.task.factory->spending->refusal(); !spent.empty()) {
+      return std::unexpected(AttemptEnd{Why::kBudget, walk.attempt, std::move(spent)});
+    }
     walk.tell(Event::Kind::kAsked, std::string(to_string(call.role)) + " " + std::to_string(call.ordinal));
   }
   std::expected<Reply, ModelError> reply =
@@ -84,7 +90,7 @@ Answer answer_to(Walk& walk, std::size_t n, const ModelCall& call) {
   }
   if (!known) {
     walk.log.replied(reply);
-    walk.task.spent(reply ? reply->usage : reply.error().spent);
+    walk.task.factory->spending->add(reply ? reply->usage : reply.error().spent);
     walk.tell(Event::Kind::kReplied, reply ? std::to_string(reply->text.size()) + " bytes" : reply.error().message);
     for (const std::string& note : reply ? reply->notes : std::vector<std::string>()) {
       walk.tell(Event::Kind::kNote, note);

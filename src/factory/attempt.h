@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -30,11 +29,17 @@ struct AttemptTask {
   AttemptRecords records;  // at least the opened one; more after an interruption
   std::span<const Attempt> visible;
   std::optional<Champion> champion;
-  std::function<void(const Usage&)> spent;  // told of every answer's tokens at once
 };
 
 struct AttemptEnd {
-  enum class Why : std::uint8_t { kClosed, kInterrupted, kWaiting, kModelFailed, kRigFailed } why = Why::kClosed;
+  enum class Why : std::uint8_t {
+    kClosed,
+    kInterrupted,
+    kWaiting,
+    kModelFailed,
+    kRigFailed,
+    kBudget
+  } why = Why::kClosed;
   Attempt attempt;  // kClosed: its final state, which the ledger holds
   std::string detail;
 };

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "attempt.h"
+#include "closed_attempts.h"
 #include "confirm.h"
 #include "format/json_tree.h"
 #include "learn.h"
@@ -55,11 +56,8 @@ class Loop {
 
   StopReason reason() const { return reason_; }
   const std::string& detail() const { return detail_; }
-  const Usage& spent() const { return spent_; }
-  std::vector<Attempt> attempts() {
-    const std::lock_guard lock(mutex_);
-    return visible_to(static_cast<std::int64_t>(closed_.size()) + width());
-  }
+  // After run(), once.
+  std::vector<Attempt> take_attempts() { return closed_.take(); }
   // Of the budget, before a call that is not an attempt's.
   bool may_ask(std::string& why) const { return within_tokens_and_time(why); }
 
@@ -78,54 +76,34 @@ class Loop {
       AttemptRecords records = read_attempt(*factory_.ledger, id);
       ++ordinals_[records.proposal.role];
       if (records.closed) {
-        spent_ = spent_ + records.closed->usage;
+        factory_.spending->add(records.closed->usage);
         records.closed->id = id;
-        closed_.emplace(id.value, std::move(*records.closed));
+        closed_.add(std::move(*records.closed));
       } else {
         open.push_back(std::move(records));
       }
     }
     for (AttemptRecords& records : open) {
       for (const auto& reply : records.replies) {
-        spent_ = spent_ + (reply ? reply->usage : reply.error().spent);
+        factory_.spending->add(reply ? reply->usage : reply.error().spent);
       }
       start(std::move(records));
     }
   }
 
-  // Attempts 1 .. k - W: what attempt k may know. The caller holds the lock.
-  std::vector<Attempt> visible_to(std::int64_t k) const {
-    std::vector<Attempt> visible;
-    for (const auto& [id, attempt] : closed_) {
-      if (id <= k - width()) {
-        visible.push_back(attempt);
-      }
-    }
-    return visible;
-  }
-
-  bool all_closed_up_to(std::int64_t last) const {
-    return last <= 0 || std::distance(closed_.begin(), closed_.upper_bound(last)) == last;
+  // Attempts 1 .. k - W: what attempt k may know.
+  VisibleAttempts visible_to(std::int64_t k) const {
+    const std::lock_guard lock(mutex_);
+    return closed_.up_to(k - width());
   }
 
   bool within_tokens_and_time(std::string& why) const {
-    const Budget& budget = settings_.budget;
+    const std::chrono::milliseconds wall = settings_.budget.wall;
     const std::chrono::milliseconds passed = elapsed();
-    const std::int64_t tokens = tokens_of(spent_);
-    const std::int64_t cost = spent_.cost_nanodollars.value_or(0);
-    const auto text = [](std::string_view what, std::int64_t used, std::int64_t of) {
-      return std::string(what) + ": " + std::to_string(used) + " of " + std::to_string(of);
-    };
-    if (budget.wall.count() > 0 && passed >= budget.wall) {
-      why = text("wall time in ms", passed.count(), budget.wall.count());
-    } else if (budget.tokens > 0 && tokens >= budget.tokens) {
-      why = text("tokens", tokens, budget.tokens);
-    } else if (budget.cost_nanodollars > 0 && cost >= budget.cost_nanodollars) {
-      why = text("cost in nanodollars", cost, budget.cost_nanodollars);
-    } else {
-      return true;
-    }
-    return false;
+    why = wall.count() > 0 && passed >= wall
+              ? "wall time in ms: " + std::to_string(passed.count()) + " of " + std::to_string(wall.count())
+              : factory_.spending->refusal();
+    return why.empty();
   }
 
   // Waits until everything that attempt k may see is closed. False: no further attempt is to be opened.
@@ -137,8 +115,8 @@ class Loop {
       return false;
     }
     changed_.wait(lock,
-                  [&] { return ending_ || stop_.stop_requested() || all_closed_up_to(k - width()) || running_ == 0; });
-    if (ending_ || stop_.stop_requested() || !all_closed_up_to(k - width())) {
+                  [&] { return ending_ || stop_.stop_requested() || closed_.all_up_to(k - width()) || running_ == 0; });
+    if (ending_ || stop_.stop_requested() || !closed_.all_up_to(k - width())) {
       return false;
     }
     std::string why;
@@ -150,15 +128,11 @@ class Loop {
   }
 
   AttemptRecords open(std::int64_t k) {
-    std::vector<Attempt> visible;
-    {
-      const std::lock_guard lock(mutex_);
-      visible = visible_to(k);
-    }
+    const VisibleAttempts visible = visible_to(k);
     AttemptRecords records;
-    records.proposal = next_proposal(k, visible, settings_.search);
+    records.proposal = next_proposal(k, visible.all(), settings_.search);
     records.ordinal = ++ordinals_[records.proposal.role];
-    const TaskView task = task_view(factory_, visible);
+    const TaskView task = task_view(factory_, visible.all());
     ModelCall call = compose_call(records.proposal, task, records.ordinal, settings_.search);
     records.id = factory_.ledger->open_attempt(call, opened_json(records.proposal, call));
     records.calls.push_back(std::move(call));
@@ -166,23 +140,29 @@ class Loop {
   }
 
   void start(AttemptRecords records) {
+    join_ended();
     const std::lock_guard lock(mutex_);
     ++running_;
-    threads_.emplace_back([this, records = std::move(records)]() mutable { carry_out(std::move(records)); });
+    const std::int64_t id = records.id.value;
+    threads_[id] = std::jthread([this, records = std::move(records)]() mutable { carry_out(std::move(records)); });
+  }
+
+  // A thread that has ended keeps its stack until it is joined.
+  void join_ended() {
+    std::vector<std::jthread> ended;  // joins when it goes, after the lock
+    const std::lock_guard lock(mutex_);
+    for (const std::int64_t id : ended_) {
+      ended.push_back(std::move(threads_.extract(id).mapped()));
+    }
+    ended_.clear();
   }
 
   // A thread's whole life. Exceptions (a full disk, a broken spec) end the run and are thrown again by run().
   void carry_out(AttemptRecords records) {
+    const std::int64_t id = records.id.value;
     try {
-      std::vector<Attempt> visible;
-      {
-        const std::lock_guard lock(mutex_);
-        visible = visible_to(records.id.value);
-      }
-      AttemptTask task{
-          &factory_, &settings_, &jobs_, std::move(records), visible, champion_of(visible), [this](const Usage& usage) {
-            spend(usage);
-          }};
+      const VisibleAttempts visible = visible_to(id);
+      AttemptTask task{&factory_, &settings_, &jobs_, std::move(records), visible.all(), champion_of(visible.all())};
       finish(run_attempt(task, stop_.get_token()));
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -192,25 +172,24 @@ class Loop {
     }
     const std::lock_guard lock(mutex_);
     --running_;
+    ended_.push_back(id);
     changed_.notify_all();
-  }
-
-  void spend(const Usage& usage) {
-    const std::lock_guard lock(mutex_);
-    spent_ = spent_ + usage;
   }
 
   void finish(AttemptEnd end) {
     const std::lock_guard lock(mutex_);
     switch (end.why) {
       case Why::kClosed:
-        closed_.emplace(end.attempt.id.value, std::move(end.attempt));
+        closed_.add(std::move(end.attempt));
         write_event(*factory_.ledger, "elapsed", std::to_string(elapsed().count()));
         break;
       case Why::kInterrupted:
         break;
       case Why::kWaiting:  // the others of the window are still asked, so that all their requests lie there
         waiting_ = true;
+        break;
+      case Why::kBudget:  // it stays open: with a larger budget it is asked
+        end_for(StopReason::kBudget, end.detail);
         break;
       case Why::kModelFailed:
         end_for(StopReason::kModelFailed, end.detail);
@@ -232,9 +211,10 @@ class Loop {
   }
 
   void wait_for_all() {
-    for (std::jthread& thread : threads_) {
+    for (auto& [id, thread] : threads_) {
       thread.join();
     }
+    threads_.clear();
     if (failure_) {
       std::rethrow_exception(failure_);
     }
@@ -260,14 +240,14 @@ class Loop {
   std::map<Role, std::uint64_t> ordinals_;  // touched by the opening thread alone
   mutable std::mutex mutex_;                // guards what follows
   std::condition_variable changed_;
-  std::map<std::int64_t, Attempt> closed_;
-  Usage spent_;
+  ClosedAttempts closed_;
   std::int64_t running_ = 0;
   bool ending_ = false, waiting_ = false;
   StopReason reason_ = StopReason::kBudget;
   std::string detail_;
   std::exception_ptr failure_;
-  std::vector<std::jthread> threads_;
+  std::vector<std::int64_t> ended_;               // threads that are about to be gone
+  std::map<std::int64_t, std::jthread> threads_;  // by attempt; touched by the opening thread alone
 };
 
 void tell(const Factory& factory, Event::Kind kind, std::string text, std::optional<AttemptId> attempt = {},
@@ -331,6 +311,8 @@ RunResult run_factory(const Factory& given, const RunSettings& wanted, std::stop
   Factory factory = given;
   RunSettings settings = wanted;
   factory.observe = one_at_a_time(given.observe);
+  factory.spending = given.spending != nullptr ? given.spending : std::make_shared<Spending>();
+  factory.spending->limit(settings.budget);
   begin(factory, settings);
   JobBuilder jobs(factory, settings.compile_jobs);
   Loop loop(factory, settings, jobs, stop);
@@ -339,7 +321,7 @@ RunResult run_factory(const Factory& given, const RunSettings& wanted, std::stop
   RunResult result;
   result.reason = loop.reason();
   result.detail = loop.detail();
-  result.attempts = loop.attempts();
+  result.attempts = loop.take_attempts();
   if (result.reason == StopReason::kBudget && factory.rig != nullptr) {
     confirm_champion(factory, settings, jobs, result, stop);
   }

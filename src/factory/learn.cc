@@ -36,6 +36,7 @@ std::optional<std::string> librarian_answer(const Factory& factory, const RunSet
     }
     return std::nullopt;
   }
+  factory.spending->add(reply->usage);
   write_lesson_reply(*factory.ledger, *reply, ordinal, through);
   return reply->text;
 }

@@ -18,7 +18,8 @@ namespace kf {
 
 std::string opened_json(const Proposal& proposal, const ModelCall& call);
 
-// What an interrupted attempt has in the ledger.
+// What an attempt has in the ledger. One that is closed comes without calls, replies, measurement and verdict: nothing
+// goes on from them, and reading ten thousand prompts takes its time.
 struct AttemptRecords {
   AttemptId id;
   Proposal proposal;
@@ -87,7 +88,7 @@ void write_lessons(Ledger& ledger, const std::vector<Lesson>& lessons, AttemptId
 
 // Sums; unknown plus known is the known part, with the estimate of the rest beside it.
 Usage operator+(const Usage& a, const Usage& b);
-// Input and output tokens, estimated where the server did not say.
+// Input and output tokens, estimated where the server did not say, and those of tries that failed.
 std::int64_t tokens_of(const Usage& usage);
 
 }  // namespace kf

@@ -47,7 +47,8 @@ struct flock whole_file() {
 Descriptor open_lock_file(const std::filesystem::path& file) {
   Descriptor descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!descriptor) {
-    throw Fatal(to_string(system_error("open " + file.string())));
+    throw Fatal(to_string(system_error(file.string() + " cannot be opened for writing")) +
+                "; whoever writes here must be allowed to write in " + file.parent_path().string());
   }
   return descriptor;
 }

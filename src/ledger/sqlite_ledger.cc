@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <cstring>
+#include <map>
 #include <mutex>
 
 #include <kfactory/embedded.h>
@@ -135,15 +136,20 @@ struct SqliteLedger::State {
   Mode mode;
   std::optional<FileLock> lock;
   std::unique_ptr<SQLite::Database> database;
-  std::mutex mutex;
+  std::mutex mutex;                 // guards what follows
+  std::map<Digest, Bytes> pending;  // put, but of no record yet
+
+  void writing(const char* what) const {
+    if (mode == Mode::kRead) {
+      throw Fatal(name + " was opened for reading; " + what + " needs the writer of the run");
+    }
+  }
 
   // Runs `body` in one transaction (for writing) or alone; turns SQLite's faults into Fatal.
   template <class Body>
   auto transact(const char* what, Body body) {
+    writing(what);
     const std::lock_guard guard(mutex);
-    if (mode == Mode::kRead) {
-      throw Fatal(name + " was opened for reading; " + what + " needs the writer of the run");
-    }
     try {
       SQLite::Transaction transaction(*database, SQLite::TransactionBehavior::IMMEDIATE);
       auto result = body(*database);
@@ -184,17 +190,23 @@ struct SqliteLedger::State {
 
 namespace {
 
-Digest insert_blob(SQLite::Database& database, std::span<const std::byte> bytes) {
-  const Digest digest = sha256(bytes);
+void insert_blob(SQLite::Database& database, const Digest& digest, std::span<const std::byte> bytes) {
   SQLite::Statement insert(database, "INSERT INTO blob (digest, bytes) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING");
   bind(insert, 1, digest);
   // A null pointer would be stored as NULL.
   insert.bindNoCopy(2, bytes.empty() ? "" : static_cast<const void*>(bytes.data()), static_cast<int>(bytes.size()));
   insert.exec();
-  return digest;
 }
 Digest insert_blob(SQLite::Database& database, std::string_view text) {
-  return insert_blob(database, std::as_bytes(std::span(text.data(), text.size())));
+  const Digest digest = sha256(text);
+  insert_blob(database, digest, std::as_bytes(std::span(text.data(), text.size())));
+  return digest;
+}
+
+bool holds_blob(SQLite::Database& database, const Digest& digest) {
+  SQLite::Statement select(database, "SELECT 1 FROM blob WHERE digest = ?");
+  bind(select, 1, digest);
+  return select.executeStep();
 }
 
 void insert_record(SQLite::Database& database, const Record& record) {
@@ -294,9 +306,18 @@ void SqliteLedger::append(const Record& record) {
       throw Fatal(state_->name + ": a record of attempt " + std::to_string(record.of.attempt.value) +
                   ", which was never opened");
     }
+    for (const Digest& blob : record.blobs) {
+      if (const auto put = state_->pending.find(blob); put != state_->pending.end()) {
+        insert_blob(database, blob, put->second);
+      }
+    }
     insert_record(database, record);
     return true;
   });
+  const std::lock_guard guard(state_->mutex);
+  for (const Digest& blob : record.blobs) {
+    state_->pending.erase(blob);
+  }
 }
 
 Digest SqliteLedger::put(std::span<const std::byte> bytes) {
@@ -305,11 +326,20 @@ Digest SqliteLedger::put(std::span<const std::byte> bytes) {
     throw Fatal(state_->name + ": a blob of " + std::to_string(bytes.size()) + " bytes; the limit is " +
                 std::to_string(kLimit));
   }
-  return state_->transact("a blob", [&](SQLite::Database& database) { return insert_blob(database, bytes); });
+  state_->writing("a blob");
+  const Digest digest = sha256(bytes);
+  if (!state_->query([&](SQLite::Database& database) { return holds_blob(database, digest); })) {
+    const std::lock_guard guard(state_->mutex);
+    state_->pending.try_emplace(digest, bytes.begin(), bytes.end());
+  }
+  return digest;
 }
 
 std::optional<Bytes> SqliteLedger::get(const Digest& digest) const {
   return state_->query([&](SQLite::Database& database) -> std::optional<Bytes> {
+    if (const auto put = state_->pending.find(digest); put != state_->pending.end()) {
+      return put->second;
+    }
     SQLite::Statement select(database, "SELECT bytes FROM blob WHERE digest = ?");
     bind(select, 1, digest);
     if (!select.executeStep()) {

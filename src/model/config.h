@@ -76,13 +76,18 @@ struct ModelConfig {
 // Every mistake that can be seen without network, files or keys; `where` is the field's name.
 Errors validate(const ModelConfig& config);
 
+// Is this how variables are called: capitals, digits and '_'? Else it may be a key that was put in the wrong place, and
+// is not quoted.
+bool names_a_variable(std::string_view text);
+
 // "1.25" (dollars) as nanodollars, exactly; up to nine decimals.
 OrError<std::int64_t> nanodollars_from_text(std::string_view dollars);
 
 // Called from any thread that asks, one at a time for each model.
 struct ModelHooks {
   std::function<void(const std::string& text)> notice;  // repairs, long waits, suspected truncation; no key in it
-  std::function<bool()> may_spend;                      // asked before every try; false ends the call with kQuota
+  // Asked before every try with what the tries before it have used; false ends the call with kBudget.
+  std::function<bool(const Usage& so_far)> may_spend;
 };
 
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;

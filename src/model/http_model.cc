@@ -91,7 +91,8 @@ std::string HttpModel::description() const {
 std::expected<Reply, ModelError> HttpModel::ask(const ModelCall& call, std::stop_token stop) {
   Usage spent;  // by the tries before this one
   for (int retry = 0, tries = 1;; ++tries) {
-    if (auto end = wait_for_turn(stop)) {
+    if (auto end = wait_for_turn(spent, stop)) {
+      price(spent, parts_.config.model);
       end->spent = spent;
       return std::unexpected(std::move(*end));
     }
@@ -259,7 +260,7 @@ bool HttpModel::repaired(const Failure& failure, const Quirks& used) {
   return true;
 }
 
-std::optional<ModelError> HttpModel::wait_for_turn(const std::stop_token& stop) {
+std::optional<ModelError> HttpModel::wait_for_turn(const Usage& so_far, const std::stop_token& stop) {
   for (;;) {
     if (stop.stop_requested()) {
       return error(Kind::kCancelled, "stopped before the model was asked", true);
@@ -271,9 +272,11 @@ std::optional<ModelError> HttpModel::wait_for_turn(const std::stop_token& stop) 
     parts_.clock->sleep(wait, stop);
   }
   if (parts_.hooks.may_spend) {
+    Usage priced = so_far;
+    price(priced, parts_.config.model);
     const std::lock_guard lock(mutex_);
-    if (!parts_.hooks.may_spend()) {
-      return error(Kind::kQuota, "the run's own budget is spent", false);
+    if (!parts_.hooks.may_spend(priced)) {
+      return error(Kind::kBudget, "the run's budget is spent: the model was not asked again", false);
     }
   }
   return std::nullopt;

@@ -45,7 +45,7 @@ class HttpModel : public Model {
   void redact(Try& attempt) const;
   std::optional<Failure> failure_of(const Try& attempt) const;
   bool repaired(const Failure& failure, const Quirks& used);
-  std::optional<ModelError> wait_for_turn(const std::stop_token& stop);
+  std::optional<ModelError> wait_for_turn(const Usage& so_far, const std::stop_token& stop);
   std::optional<ModelError> wait_before_retry(const Failure& failure, int retry, const std::stop_token& stop);
   Reply reply_from(Try attempt, const ModelCall& call, WireRequest request, std::int64_t retried_tokens, int tries);
   void price(Usage& usage, std::string_view model) const;

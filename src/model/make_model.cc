@@ -71,8 +71,9 @@ OrErrors<std::vector<HttpHeader>> headers_of(const ModelConfig& config, const st
     const bool bearer = config.api_key_header.empty();
     headers.push_back({bearer ? "Authorization" : config.api_key_header, bearer ? "Bearer " : "", Secret(key)});
   } else if (!own_name || config.base_url.empty()) {
-    errors.push_back({"api_key_env", "the variable " + variable + " is not set",
-                      "export " + variable + "=..., or name another variable"});
+    const std::string shown = names_a_variable(variable) ? variable : "that it names (perhaps a key: not shown)";
+    errors.push_back({"api_key_env", "the variable " + shown + " is not set",
+                      "export that variable with the key in it, or name another one"});
   }
   for (const ExtraHeader& header : config.extra_headers) {
     if (header.value_env.empty()) {

@@ -86,7 +86,7 @@ std::string read_entry(const Json& json, TranscriptEntry& entry) {
     entry.request = *digest;
   }
   if (const Json& error = field(json, "error"); error.is_object()) {
-    const auto kind = enum_from(text_field(error, "kind"), ModelError::Kind::kWaiting);
+    const auto kind = enum_from(text_field(error, "kind"), ModelError::Kind::kBudget);
     if (!kind) {
       return "error.kind: found \"" + text_field(error, "kind") +
              "\", which is none of the kinds of docs/formats/transcript.md";

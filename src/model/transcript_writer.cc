@@ -64,7 +64,7 @@ class RecordingModel : public Model {
     if (result) {
       entry.outcome = *result;
     } else if (result.error().kind == ModelError::Kind::kCancelled ||
-               result.error().kind == ModelError::Kind::kWaiting) {
+               result.error().kind == ModelError::Kind::kWaiting || result.error().kind == ModelError::Kind::kBudget) {
       return result;  // says nothing about the model; the call will be made again
     } else {
       entry.outcome = result.error();

@@ -36,7 +36,7 @@ struct Temporary {
 
 }  // namespace
 
-OrError<void> write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
+OrError<void> write_file_atomically(const std::string& path, std::span<const std::byte> bytes, Durable durable) {
   std::string name = path + ".XXXXXX";
   Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
   if (!file) {
@@ -48,13 +48,17 @@ OrError<void> write_file_atomically(const std::string& path, std::span<const std
   }
   const ::mode_t mask = ::umask(0);
   ::umask(mask);
-  if (::fchmod(file.get(), 0666 & ~mask) != 0 || ::fsync(file.get()) != 0) {
+  const bool now = durable == Durable::kNow;
+  if (::fchmod(file.get(), 0666 & ~mask) != 0 || (now && ::fsync(file.get()) != 0)) {
     return std::unexpected(at(path, "cannot make it durable"));
   }
   if (::rename(name.c_str(), path.c_str()) != 0) {
     return std::unexpected(at(path, "cannot rename the temporary file"));
   }
   temporary.renamed = true;
+  if (!now) {
+    return {};
+  }
   const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder || ::fsync(folder.get()) != 0) {
     return std::unexpected(at(path, "cannot make the rename durable"));
@@ -62,8 +66,16 @@ OrError<void> write_file_atomically(const std::string& path, std::span<const std
   return {};
 }
 
-OrError<void> write_file_atomically(const std::string& path, std::string_view text) {
-  return write_file_atomically(path, std::as_bytes(std::span(text.data(), text.size())));
+OrError<void> write_file_atomically(const std::string& path, std::string_view text, Durable durable) {
+  return write_file_atomically(path, std::as_bytes(std::span(text.data(), text.size())), durable);
+}
+
+OrError<void> sync_file_system(const std::string& folder) {
+  const Descriptor open(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!open || ::syncfs(open.get()) != 0) {
+    return std::unexpected(at(folder, "cannot make it durable"));
+  }
+  return {};
 }
 
 OrError<std::string> read_file(const std::string& path, std::uint64_t limit) {

@@ -191,7 +191,10 @@ OrError<void> LocalRig::ensure_worker(const std::stop_token& stop) {
   ChildOptions child;
   child.argv = options_.launcher;
   child.argv.insert(child.argv.end(), options_.worker.begin(), options_.worker.end());
-  child.environment = environment_where(options_.launcher.empty() ? worker_may_see : launcher_may_see);
+  child.environment = environment_where([this](std::string_view name) {
+    return std::ranges::find(options_.secrets, name) == options_.secrets.end() &&
+           (options_.launcher.empty() ? worker_may_see(name) : launcher_may_see(name));
+  });
   child.in = child.out = child.err = Stream::kPipe;
   auto process = ChildProcess::start(child);
   if (!process) {

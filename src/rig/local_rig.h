@@ -16,6 +16,7 @@ namespace kf {
 
 struct RigOptions {
   std::vector<std::string> launcher;                  // "srun", ...: put in front of `worker`; may be empty
+  std::vector<std::string> secrets;                   // variables that neither launcher nor worker may see
   std::vector<std::string> worker;                    // {"/proc/self/exe", "worker", "--device", "cuda"}
   std::string version;                                // of this binary: the worker's must be equal; empty accepts any
   std::chrono::milliseconds start_deadline{120'000};  // until the worker's hello

@@ -89,6 +89,9 @@ OrErrors<Candidate> parse_candidate(std::string_view source, const std::string& 
                       std::to_string(kMaxSourceBytes) + " are allowed",
                   "");
   }
+  if (source.starts_with("\xEF\xBB\xBF")) {  // a byte order mark is no token for the compiler
+    source.remove_prefix(3);
+  }
   CommentScanner scanner(source);
   const std::size_t found = scanner.next();
   if (found == std::string_view::npos) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -197,6 +198,67 @@ TEST_F(FactoryTest, StopsBeforeACallThatTheTokenBudgetDoesNotCover) {
   EXPECT_EQ(result.attempts.size(), 2U);
   EXPECT_EQ(result.detail, "tokens: 300 of 300");
   EXPECT_EQ(model.asked().size(), 2U);  // and no librarian
+}
+
+TEST_F(FactoryTest, ASpentBudgetStopsTheReAskBeforeItIsSent) {
+  settings.budget.tokens = 100;  // one reply is 150
+  FakeModel model(answers({"no code at all", right("NS=800")}));
+  settings.search.in_flight = 1;
+  MemoryLedger ledger;
+  const RunResult result = run(model, ledger);
+  EXPECT_EQ(result.reason, StopReason::kBudget);
+  EXPECT_EQ(result.detail, "tokens: 150 of 100");
+  EXPECT_THAT(model.asked(), testing::ElementsAre("writer 1"));
+
+  EXPECT_EQ(run(model, ledger).reason, StopReason::kBudget);  // resumed with the same budget: nothing is asked
+  EXPECT_EQ(model.asked().size(), 1U);
+
+  settings.budget.tokens = 400;
+  settings.budget.attempts = 1;
+  FakeModel later(answers({right("NS=700")}));
+  EXPECT_EQ(run(later, ledger).attempts.at(0).state, AttemptState::kMeasured);
+  EXPECT_EQ(later.asked().front(), "writer 10001");
+}
+
+TEST_F(FactoryTest, TokensOfRetriesCountAndSurviveAResume) {
+  settings.budget.tokens = 100;
+  settings.search.in_flight = 1;
+  FakeModel model([&](const ModelCall&) -> std::expected<Reply, ModelError> {
+    ModelError error{ModelError::Kind::kBudget, "the run's budget is spent", false, {}};
+    error.spent.estimated_input_tokens = 70;
+    error.spent.retried_tokens = 50;  // as a model says that was refused its retry
+    return std::unexpected(std::move(error));
+  });
+  MemoryLedger ledger;
+  const RunResult result = run(model, ledger);
+  EXPECT_EQ(result.reason, StopReason::kBudget);
+  EXPECT_EQ(result.detail, "tokens: 120 of 100");
+  EXPECT_EQ(result.attempts.at(0).state, AttemptState::kNoReply);
+  EXPECT_EQ(run(model, ledger).detail, "tokens: 120 of 100");
+  EXPECT_EQ(model.asked().size(), 1U);
+}
+
+TEST(Spending, CountsKnownTokensAndEstimatesOfTheUnknownOnes) {
+  Spending spending;
+  Budget budget;
+  budget.tokens = 1'000;
+  budget.cost_nanodollars = 500;
+  spending.limit(budget);
+  Usage known;
+  known.input_tokens = known.estimated_input_tokens = 100;
+  known.output_tokens = known.estimated_output_tokens = 50;
+  Usage guessed;
+  guessed.estimated_input_tokens = 700;
+  spending.add(known);
+  EXPECT_EQ(spending.refusal(), "");
+  EXPECT_EQ(spending.refusal(guessed), "");
+  guessed.retried_tokens = 150;
+  EXPECT_EQ(spending.refusal(guessed), "tokens: 1000 of 1000");
+  EXPECT_EQ(spending.refusal(), "") << "a call under way is asked about, not counted";
+  Usage dear;
+  dear.cost_nanodollars = 500;
+  spending.add(dear);
+  EXPECT_EQ(spending.refusal(), "cost in nanodollars: 500 of 500");
 }
 
 TEST_F(FactoryTest, StopsWhenTheWallTimeIsOver) {

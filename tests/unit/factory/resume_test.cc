@@ -139,7 +139,7 @@ TEST(Resume, AsksNothingTwiceThatWasAnswered) {
   for (const Record& record : ledger.read({1}, ledger.last_attempt())) {
     if (record.stage == Stage::kReplied) {
       const AttemptRecords records = read_attempt(ledger, record.of.attempt);
-      answered.insert(std::string(to_string(records.calls[0].role)) + " " + std::to_string(records.calls[0].ordinal));
+      answered.insert(std::string(to_string(records.proposal.role)) + " " + std::to_string(records.ordinal));
     }
   }
   ASSERT_FALSE(answered.empty());

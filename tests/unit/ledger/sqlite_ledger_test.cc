@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 
 #include <random>
+#include <set>
 #include <thread>
 
 #include <kfactory/error.h>
@@ -110,7 +111,25 @@ TEST_F(SqliteLedgerTest, StoresEqualBlobsOnce) {
   const Digest first = ledger.put(bytes_of("the same"));
   EXPECT_EQ(ledger.put(bytes_of("the same")), first);
   EXPECT_EQ(first, sha256("the same"));
+  ledger.append({0, {}, Stage::kRun, "{}", {first, first}});
+  ledger.append({0, {}, Stage::kRun, "{}", {ledger.put(bytes_of("the same"))}});
   EXPECT_EQ(sql_value(file_, "SELECT count(*) FROM blob"), "1");
+}
+
+TEST_F(SqliteLedgerTest, ABlobIsReadableAtOnceAndKeptWithTheFirstRecordThatNamesIt) {
+  {
+    SqliteLedger ledger(file_, kWrite);
+    ledger.put(bytes_of("of no record"));
+    const Digest named = ledger.put(bytes_of("of a record"));
+    EXPECT_EQ(text_of(*ledger.get(named)), "of a record");
+    EXPECT_EQ(sql_value(file_, "SELECT count(*) FROM blob"), "0");
+    ledger.append({0, {}, Stage::kRun, "{}", {named}});
+    EXPECT_EQ(sql_value(file_, "SELECT count(*) FROM blob"), "1");
+    EXPECT_EQ(text_of(*ledger.get(named)), "of a record");
+  }
+  const SqliteLedger again(file_, SqliteLedger::Mode::kRead);
+  EXPECT_TRUE(again.get(sha256("of a record")).has_value());
+  EXPECT_FALSE(again.get(sha256("of no record")).has_value());
 }
 
 TEST_F(SqliteLedgerTest, KeepsBlobsOfAnyBytes) {
@@ -119,11 +138,15 @@ TEST_F(SqliteLedgerTest, KeepsBlobsOfAnyBytes) {
   EXPECT_EQ(text_of(*ledger.get(ledger.put(bytes_of(odd)))), odd);
   const std::string large(5'000'000, 'x');
   EXPECT_EQ(text_of(*ledger.get(ledger.put(bytes_of(large)))), large);
+  ledger.append({0, {}, Stage::kRun, "{}", {ledger.put(bytes_of(odd)), ledger.put(bytes_of(large))}});
+  EXPECT_EQ(text_of(*ledger.get(sha256(odd))), odd);
+  EXPECT_EQ(text_of(*ledger.get(sha256(large))), large);
 }
 
 TEST_F(SqliteLedgerTest, KeepsTheEmptyBlob) {
   SqliteLedger ledger(file_, kWrite);
   const Digest digest = ledger.put({});
+  ledger.append({0, {}, Stage::kRun, "{}", {digest}});
   ASSERT_TRUE(ledger.get(digest).has_value());
   EXPECT_TRUE(ledger.get(digest)->empty());
 }
@@ -257,6 +280,7 @@ TEST_F(SqliteLedgerTest, HoldsWhatAnyMixOfCallsPutIntoIt) {
   std::mt19937 random(7);
   std::vector<Record> expected;
   std::map<std::string, Digest> blobs;
+  std::set<Digest> named;
   std::int64_t attempts = 0;
   auto ledger = std::make_unique<SqliteLedger>(file_, kWrite);
   for (int step = 0; step < 300; ++step) {
@@ -277,6 +301,7 @@ TEST_F(SqliteLedgerTest, HoldsWhatAnyMixOfCallsPutIntoIt) {
       case 2:
         ledger.reset();
         ledger = std::make_unique<SqliteLedger>(file_, kWrite);
+        std::erase_if(blobs, [&](const auto& blob) { return !named.contains(blob.second); });  // kept by no record
         break;
       default: {
         Record record{0,
@@ -288,6 +313,7 @@ TEST_F(SqliteLedgerTest, HoldsWhatAnyMixOfCallsPutIntoIt) {
         for (const auto& [text, digest] : blobs) {
           if (random() % 4 == 0) {
             record.blobs.push_back(digest);
+            named.insert(digest);
           }
         }
         ledger->append(record);

@@ -85,7 +85,10 @@ struct Bench {
                          .headers = {},
                          .draw = [] { return 0.0; }};
     parts.hooks.notice = [this](const std::string& text) { notices.push_back(text); };
-    parts.hooks.may_spend = [this] { return may_spend; };
+    parts.hooks.may_spend = [this](const Usage& so_far) {
+      asked_with.push_back(so_far);
+      return may_spend;
+    };
     parts.headers.push_back({"Authorization", "Bearer ", Secret("sk-marker-0123456789")});
     model = std::make_unique<HttpModel>(std::move(parts));
   }
@@ -96,6 +99,7 @@ struct Bench {
   std::shared_ptr<FakeHttp> http;
   std::shared_ptr<Limiter> limiter = std::make_shared<Limiter>();
   bool may_spend = true;
+  std::vector<Usage> asked_with;  // what may_spend was told
   std::vector<std::string> notices;
   std::unique_ptr<HttpModel> model;
 };

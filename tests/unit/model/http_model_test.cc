@@ -202,14 +202,26 @@ TEST(HttpModel, StopsRepairingWhenBothNamesAreRefused) {
 TEST(HttpModel, AsksNothingOnceTheBudgetIsSpent) {
   Bench bench({good()});
   bench.may_spend = false;
-  EXPECT_EQ(bench.ask().error().kind, Kind::kQuota);
+  const auto answer = bench.ask();
+  EXPECT_EQ(answer.error().kind, Kind::kBudget);
+  EXPECT_FALSE(answer.error().run_can_go_on);
   EXPECT_THAT(bench.http->requests(), IsEmpty());
 }
 TEST(HttpModel, ChecksTheBudgetBeforeEveryTry) {
   Bench bench({failing(500), good()});
   bench.clock.during_sleep = [&] { bench.may_spend = false; };
-  EXPECT_EQ(bench.ask().error().kind, Kind::kQuota);
+  EXPECT_EQ(bench.ask().error().kind, Kind::kBudget);
   EXPECT_EQ(bench.http->requests().size(), 1u);
+}
+TEST(HttpModel, TellsTheBudgetWhatTheTriesBeforeHaveUsed) {
+  ModelConfig config;
+  config.prices = {{"m-*", 1'000'000'000, 1'000'000'000, std::nullopt}};
+  Bench bench({broken(HttpFault::Kind::kReset, ": ping\n\n"), good()}, config);
+  ASSERT_TRUE(bench.ask());
+  ASSERT_EQ(bench.asked_with.size(), 2u);
+  EXPECT_EQ(bench.asked_with[0].estimated_input_tokens, 0);
+  EXPECT_GT(bench.asked_with[1].estimated_input_tokens, 0) << "the server had taken the prompt";
+  EXPECT_GT(bench.asked_with[1].cost_nanodollars.value_or(0), 0);
 }
 TEST(HttpModel, StopsInsteadOfWaiting) {
   for (const auto& canned : {failing(500), failing(429, "{}", {{"retry-after", "60"}})}) {
