@@ -39,7 +39,8 @@ SourceFile read_file(const JsonAt& at, const FileReader& read) {
   }
   OrError<std::string> content = read(file.path);
   if (content) {
-    file.content = std::move(*content);
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it; no compiler of ours reads it
+    file.content = content->substr(content->starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
   } else {
     at.error(content.error().what, content.error().hint);
   }
