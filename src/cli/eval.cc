@@ -48,24 +48,6 @@ void explain(Console& console, const std::string& message, const std::string& so
   }
 }
 
-// "total 1.82 s, compile 0.61 s, check 0.58 s, ...": the evaluation's own steps, longest first. Kinds of work within a
-// job's process are in --json.
-std::string cost_line(const std::vector<Cost>& costs) {
-  std::vector<Cost> steps;
-  std::ranges::copy_if(costs, std::back_inserter(steps),
-                       [](const Cost& cost) { return cost.step.find(": ") == std::string::npos; });
-  std::ranges::sort(steps, [](const Cost& a, const Cost& b) {
-    return std::pair(b.milliseconds, a.step) < std::pair(a.milliseconds, b.step);
-  });
-  std::string line;
-  for (const Cost& cost : steps) {
-    char text[32];
-    std::snprintf(text, sizeof text, " %.2f s", cost.milliseconds / 1000);
-    line += (line.empty() ? "" : ", ") + cost.step + text;
-  }
-  return line;
-}
-
 void print(Session& session, const Candidate& candidate, const Evaluation& evaluation, const Machine& machine) {
   Console& console = session.console;
   for (const Verdict& step : evaluation.steps) {

@@ -27,6 +27,21 @@ const Attempt& attempt_named(const std::vector<Attempt>& attempts, const std::st
   return *found;
 }
 
+// The attempt's folder and what lies in it: an open attempt has none yet.
+std::string files_of(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(folder, none)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  std::string text = folder.string() + ": ";
+  for (const std::string& name : names) {
+    text += (name == names.front() ? "" : ", ") + name;
+  }
+  return names.empty() ? "none yet; they are written when the run stops" : text;
+}
+
 void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) {
   Console& console = session.console;
   console.line("attempt " + std::to_string(attempt.id.value) + ": " + std::string(to_string(attempt.role)) + " " +
@@ -39,16 +54,14 @@ void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) 
   if (!attempt.hypothesis.empty()) {
     console.line("hypothesis: " + attempt.hypothesis);
   }
-  const std::string folder = session.options.run_folder + "/attempts/" + attempt_folder_name(attempt);
-  console.line("files:      " + folder + ": request.md, reply.md, candidate.cu, verdict.json, ...");
+  console.line("files:      " +
+               files_of(std::filesystem::path(session.options.run_folder) / "attempts" / attempt_folder_name(attempt)));
   console.line("");
-  for (const Record& record : ledger.read(attempt.id, attempt.id)) {
-    if (const std::string line = told(record); !line.empty()) {
-      console.line("  " + cut_line(line, 200), Ink::kDim);
-    }
+  for (const std::string& line : story_of(ledger.read(attempt.id, attempt.id))) {
+    console.line("  " + cut_line(line, 200), Ink::kDim);
   }
   console.line("");
-  if (!attempt.verdict.passed) {
+  if (!attempt.verdict.passed && attempt.state == AttemptState::kRejected) {
     print_verdict(console, attempt.verdict);
   }
   print_kernels(console, attempt.kernels);
@@ -57,6 +70,9 @@ void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) 
   }
   if (attempt.score) {
     print_score(console, *attempt.score, {});
+  }
+  if (const std::string costs = cost_line(attempt.costs); !costs.empty()) {
+    console.line("cost: " + costs, Ink::kDim);
   }
   if (!attempt.source.empty()) {
     console.line("");

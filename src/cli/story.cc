@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include <kfactory/verdict.h>
+
 #include "format/json_tree.h"
 
 namespace kf {
@@ -36,7 +40,7 @@ std::string tokens_of(const Fields& usage) {
 
 std::string asked(const Fields& json) {
   const std::string who = json.in("role").text() + " " + std::to_string(json.in("ordinal").count());
-  return json.in("reask").yes() ? line("asked", who + " again: the answer could not be read") : line("asked", who);
+  return line("asked", json.in("reask").yes() ? who + ": the same again, with what was wrong with the answer" : who);
 }
 
 std::string answered(const Fields& json) {
@@ -70,7 +74,7 @@ std::string built(const Fields& json) {
 std::string judged(const Fields& verdict) {
   const std::string gate = verdict.in("gate").text();
   const std::int64_t checks = verdict.in("checks").count();
-  const std::string after = checks > 0 ? fmt::format(" ({} checks)", checks) : "";
+  const std::string after = checks > 0 ? fmt::format(" ({} check{})", checks, checks == 1 ? "" : "s") : "";
   if (verdict.in("passed").yes()) {
     return line("passed", gate + after);
   }
@@ -85,7 +89,42 @@ std::string scored(const Fields& score) {
                           score.in("against_baseline").text(), score.in("confirmed").yes() ? ", confirmed" : ""));
 }
 
+// Of which gate a verdict is; empty for other records.
+std::string gate_of(const Record& record) {
+  if (record.stage != Stage::kVerdict) {
+    return {};
+  }
+  const OrErrors<JsonNode> tree = parse_json_tree(record.json, "");
+  return tree ? Fields{&*tree}.in("verdict").in("gate").text() : "";
+}
+
 }  // namespace
+
+std::vector<std::string> story_of(std::span<const Record> records) {
+  std::vector<std::string> lines;
+  std::size_t built_from = 0;  // builds are recorded before the audit of the source that let them be made
+  bool closed = false;
+  for (const Record& record : records) {
+    if (closed && record.stage != Stage::kClosed) {
+      lines.push_back(line("again", "in a fresh process, with fresh seeds and held-out cases"));
+      closed = false;
+    }
+    closed = closed || record.stage == Stage::kClosed;
+    std::string words = told(record);
+    if (words.empty()) {
+      continue;
+    }
+    if (gate_of(record) == to_string(Gate::kSourceAudit)) {
+      lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(std::min(built_from, lines.size())), std::move(words));
+    } else {
+      lines.push_back(std::move(words));
+    }
+    if (record.stage != Stage::kBuilt) {
+      built_from = lines.size();
+    }
+  }
+  return lines;
+}
 
 std::string told(const Record& record) {
   const OrErrors<JsonNode> tree = parse_json_tree(record.json, "");

@@ -114,4 +114,20 @@ void print_kernels(Console& console, std::span<const KernelUse> kernels) {
   }
 }
 
+std::string cost_line(std::span<const Cost> costs) {
+  std::vector<Cost> steps;
+  std::ranges::copy_if(costs, std::back_inserter(steps),
+                       [](const Cost& cost) { return cost.step.find(": ") == std::string::npos; });
+  std::ranges::sort(steps, [](const Cost& a, const Cost& b) {
+    return std::pair(b.milliseconds, a.step) < std::pair(a.milliseconds, b.step);
+  });
+  std::string line;
+  for (const Cost& cost : steps) {
+    char text[32];
+    std::snprintf(text, sizeof text, " %.2f s", cost.milliseconds / 1000);
+    line += (line.empty() ? "" : ", ") + cost.step + text;
+  }
+  return line;
+}
+
 }  // namespace kf

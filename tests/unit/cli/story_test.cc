@@ -15,7 +15,8 @@ std::string told_of(Stage stage, const std::string& json) {
 
 TEST(Story, TellsWhatWasAskedAndAnswered) {
   EXPECT_EQ(told_of(Stage::kOpened, R"({"role":"writer","ordinal":3})"), "asked      writer 3");
-  EXPECT_NE(told_of(Stage::kOpened, R"({"role":"writer","ordinal":3,"reask":true})").find("again"), std::string::npos);
+  EXPECT_EQ(told_of(Stage::kOpened, R"({"role":"writer","ordinal":10003,"reask":true})"),
+            "asked      writer 10003: the same again, with what was wrong with the answer");
   EXPECT_EQ(told_of(Stage::kReplied, R"({"model":"m-1","tries":2,"latency_ms":8400,
                 "usage":{"input_tokens":5120,"estimated_output_tokens":812}})"),
             "answered   m-1, 2 tries, 8.4 s, 5120 + about 812 tokens");
@@ -33,6 +34,30 @@ TEST(Story, TellsWhyACandidateWasRefused) {
   EXPECT_EQ(
       told_of(Stage::kCandidate, R"({"errors":[{"where":"reply.cu:6","what":"unknown name"},{"where":"","what":""}]})"),
       "unreadable reply.cu:6: unknown name (and 1 more)");
+}
+
+TEST(Story, TellsThingsInTheOrderInWhichTheyWereDone) {
+  const auto record = [](Stage stage, const std::string& json) {
+    Record made;
+    made.stage = stage;
+    made.json = json;
+    return made;
+  };
+  const std::vector<Record> records{
+      record(Stage::kCandidate, R"({"source_sha256":"0123456789"})"),
+      record(Stage::kBuilt, R"({"case":"a","toolchain":"NVRTC 13.0"})"),
+      record(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"source audit"}})"),
+      record(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"check","checks":1}})"),
+      record(Stage::kClosed, R"({"state":"measured","duration_ms":1500})"),
+      record(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"confirm","checks":4}})"),
+      record(Stage::kClosed, R"({"state":"measured","duration_ms":1500})"),
+  };
+  const std::vector<std::string> wanted{
+      "candidate  source 01234567",      "passed     source audit",
+      "built      a by NVRTC 13.0",      "passed     check (1 check)",
+      "closed     measured after 1.5 s", "again      in a fresh process, with fresh seeds and held-out cases",
+      "passed     confirm (4 checks)",   "closed     measured after 1.5 s"};
+  EXPECT_EQ(story_of(records), wanted);
 }
 
 TEST(Story, NeverCallsAnEstimateATime) {
