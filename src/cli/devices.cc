@@ -45,6 +45,9 @@ std::vector<DeviceFinding> look_for_devices(const ToolkitQuery& toolkit) {
   }
   if (report.usable) {
     findings.push_back({"NVML", report.nvml, "", true});
+    const auto sanitizer = find_compute_sanitizer(toolkit);
+    findings.push_back({"sanitizer", sanitizer ? sanitizer->path : to_string(sanitizer.error()),
+                        "confirmations go without compute-sanitizer's word", sanitizer.has_value()});
     findings.push_back({"counters", report.counters_refused.empty() ? "may be read" : report.counters_refused,
                         "root, or the driver's NVreg_RestrictProfilingToAdminUsers=0; timing works without them",
                         report.counters_refused.empty()});

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 
+#include <span>
+
 #include "format/job_json.h"
 #include "os/steady_clock.h"
 #include "rig/message.h"
@@ -69,8 +71,17 @@ Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& dev
   return outcome;
 }
 
+// When this machine runs out of memory, the kernel is to end this process, not the supervisor or the factory.
+void go_first_when_memory_runs_out() {
+  const Descriptor score(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  if (score) {
+    (void)write_all(score.get(), std::as_bytes(std::span("1000", 4)));
+  }
+}
+
 int child_main(const WorkerOptions& options, const DeviceOpener& open_device) {
   const bool open_ahead = options.open_ahead;
+  go_first_when_memory_runs_out();
   OrFault<std::unique_ptr<Device>> device = nullptr;
   Cost opening;
   const auto open = [&](std::string step) {

@@ -13,7 +13,7 @@ extern "C" __global__ void k(const T* x, T* y, unsigned* count, int N) {
     atomicAdd(count, 1u);
     while (atomicAdd(count, 0u) < gridDim.x) {
     }
-    T sum = 0;
-    for (int i = 0; i < N; ++i) y[1ll * blockIdx.x * N + i] = sum += x[1ll * blockIdx.x * N + i];
+    double sum = 0;
+    for (int i = 0; i < N; ++i) y[1ll * blockIdx.x * N + i] = static_cast<T>(sum += static_cast<double>(x[1ll * blockIdx.x * N + i]));
   }
 }

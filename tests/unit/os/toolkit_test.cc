@@ -44,6 +44,21 @@ TEST_F(ToolkitSearch, TakesTheNewestVersionUnderAPrefix) {
   EXPECT_EQ(found->via, folder_ + "/prefix/cuda-13.0");
 }
 
+TEST_F(ToolkitSearch, FindsComputeSanitizerInToolkitsAndInThePath) {
+  EXPECT_FALSE(find_compute_sanitizer(query_));
+  const std::string newest = make("prefix/cuda-13.0/bin/compute-sanitizer");
+  EXPECT_EQ(find_compute_sanitizer(query_)->path, newest);
+  query_.ask_loader = true;
+  variables_["PATH"] = "relative:" + folder_ + "/tools:/nowhere";
+  EXPECT_EQ(find_compute_sanitizer(query_)->path, newest);
+  const std::string in_path = make("tools/compute-sanitizer");
+  EXPECT_EQ(find_compute_sanitizer(query_)->path, in_path);
+  EXPECT_EQ(find_compute_sanitizer(query_)->via, "PATH");
+  variables_["CUDA_HOME"] = folder_ + "/c";
+  const std::string given = make("c/compute-sanitizer/compute-sanitizer");
+  EXPECT_EQ(find_compute_sanitizer(query_)->path, given);
+}
+
 TEST_F(ToolkitSearch, PrefersTheOptionThenTheVariables) {
   make("prefix/cuda-13.0/lib64/libnvrtc.so.13");
   const std::string by_path = make("b/lib/libnvrtc.so.12");

@@ -134,6 +134,20 @@ TEST(LocalRig, EndsGrandchildrenThatLeftTheirGroup) {
   EXPECT_TRUE(passes(*rig));
 }
 
+// Whatever eats this machine's memory in a job's process: the kernel ends that process first.
+TEST(LocalRig, AJobsProcessGoesFirstWhenMemoryRunsOut) {
+  const std::string path = mark_file();
+  const auto rig = rig_in_way("kernel_tells_its_oom_score");
+  (void)rig->run(job("misbehaves"), {});
+  int score = 0;
+  std::ifstream(path) >> score;
+  EXPECT_EQ(score, 1000);
+  std::ifstream supervisors("/proc/" + std::to_string(rig->worker_pid()) + "/oom_score_adj");
+  int theirs = 1000;
+  supervisors >> theirs;
+  EXPECT_LT(theirs, 1000);
+}
+
 class RigTrouble : public testing::TestWithParam<Way> {};
 TEST_P(RigTrouble, OutsideTheCandidatesLaunchesIsTheRigs) {
   const auto rig = rig_in_way(GetParam().way);
@@ -141,13 +155,13 @@ TEST_P(RigTrouble, OutsideTheCandidatesLaunchesIsTheRigs) {
   EXPECT_EQ(fault.kind, Fault::Kind::kRig) << fault.what;
   EXPECT_EQ(fault.reason, GetParam().reason) << fault.what;
 }
-INSTANTIATE_TEST_SUITE_P(Ways, RigTrouble,
-                         testing::Values(Way{"compare_crashes", "good", "crash"},
-                                         Way{"compare_hangs", "good", "timeout"},
-                                         Way{"hello_then_nothing", "good", "timeout"},
-                                         Way{"hello_then_garbage", "good", "vanished"},
-                                         Way{"kernel_kills_supervisor", "misbehaves", "vanished"}),
-                         [](const auto& test) { return std::string(test.param.way); });
+INSTANTIATE_TEST_SUITE_P(
+    Ways, RigTrouble,
+    testing::Values(Way{"compare_crashes", "good", "crash"}, Way{"compare_hangs", "good", "timeout"},
+                    Way{"hello_then_nothing", "good", "timeout"}, Way{"hello_then_garbage", "good", "vanished"},
+                    Way{"hello_then_half_frame", "good", "vanished"}, Way{"hello_then_end", "good", "vanished"},
+                    Way{"kernel_kills_supervisor", "misbehaves", "vanished"}),
+    [](const auto& test) { return std::string(test.param.way); });
 
 TEST(LocalRig, TriesAgainAfterARigFault) {
   mark_file();

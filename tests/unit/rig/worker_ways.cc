@@ -118,6 +118,12 @@ std::map<std::string, std::function<void()>, std::less<>> kernel_ways() {
              raw({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
              ::sleep(5);
            }},
+          {"kernel_tells_its_oom_score",
+           [] {
+             std::string score;
+             std::ifstream("/proc/self/oom_score_adj") >> score;
+             std::ofstream(std::getenv("KFACTORY_TEST_PID")) << score;
+           }},
           {"kernel_grandchild", leave_a_grandchild},
           {"kernel_ignores_signals",
            [] {
@@ -198,6 +204,15 @@ std::optional<int> fake_worker(std::string_view way) {
   } else if (way == "hello_then_nothing") {
     say_hello();
     sleep_for_ever();
+  } else if (way == "hello_then_half_frame" || way == "hello_then_end") {
+    say_hello();
+    char byte = 0;
+    (void)!::read(STDIN_FILENO, &byte, 1);
+    if (way == "hello_then_half_frame") {
+      const std::string half = header(1000, 0) + "{\"message\":\"outcome\"";
+      (void)!::write(STDOUT_FILENO, half.data(), half.size());
+    }
+    return 0;
   } else if (way == "hello_then_garbage") {
     say_hello();
     char byte = 0;
