@@ -5,7 +5,7 @@
 //   KF_FAULT_FOLDER  files below it count (absolute path)
 //   KF_FAULT_AT      CLASS:N, counted from 1. Classes:
 //                      ledger  pwrite, write, ftruncate, fsync, fdatasync of ledger.sqlite and its companions
-//                      file    write, fsync, creation of other files
+//                      file    write, fsync, syncfs, creation of other files
 //                      rename, unlink, mkdir
 //                      frame   a write to a pipe above descriptor 2
 //                      step    each of the above except frame
@@ -279,6 +279,11 @@ ssize_t pwrite64(int fd, const void* bytes, size_t size, off64_t at) {
 int fsync(int fd) {
   static const auto real = next<int (*)(int)>("fsync");
   return on_descriptor(fd, "fsync", [&] { return real(fd); });
+}
+
+int syncfs(int fd) {
+  static const auto real = next<int (*)(int)>("syncfs");
+  return on_descriptor(fd, "syncfs", [&] { return real(fd); });
 }
 
 int fdatasync(int fd) {
