@@ -14,6 +14,10 @@ namespace {
 // A disturbed launch has a part of the device, and part of its bandwidth.
 constexpr int kDisturbedDeadlines = 4;
 
+// The driver spreads streams over eight queues; work of a plan in the queue of the kernel that holds multiprocessors
+// would wait for it.
+constexpr int kMostStreamsBesideAHold = 6;
+
 // Does the plan have blocks that the hardware must place at the same time?
 bool runs_together(const ResolvedPlan& plan) {
   return std::ranges::any_of(plan.launches, [](const Launch& launch) {
@@ -204,7 +208,8 @@ OrFault<void> CudaDevice::run_disturbed(ModuleHandle module, const ResolvedPlan&
     gpu_.wait(kOwnDeadline);  // the device must be idle before its multiprocessors are held
     const auto deadline = kDisturbedDeadlines * launch_deadline_;
     try {
-      disturber_->during(disturbance, {runs_together(plan), prepared.operations(), deadline},
+      const bool together = runs_together(plan) || streams_->count() > kMostStreamsBesideAHold;
+      disturber_->during(disturbance, {together, prepared.operations(), deadline},
                          [&](const auto& between) { streams_->enqueue(prepared, gpu_.stream(), between); });
     } catch (const Faulted& faulted) {
       if (!leaves_context_unusable(faulted.fault.kind)) {

@@ -67,6 +67,8 @@ class StreamSet {
  public:
   StreamSet(const Gpu& gpu, CUfunction fence) : gpu_(gpu), fence_(fence) {}
   void grow(const PreparedPlan& plan);
+  // Streams made so far, the main one included.
+  int count() const { return 1 + static_cast<int>(streams_.size()); }
   // Queues the plan between whatever is on `main` before and after: forks from it and joins it again.
   // `between` is called before each launch but the first.
   void enqueue(PreparedPlan& plan, CUstream main, const std::function<void()>& between = {});
