@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kf {
 
@@ -27,10 +28,17 @@ struct DeviceFacts {
   std::map<int, int> cluster_slots;  // cluster size -> clusters resident with one block an SM
   double dram_bytes_per_second = 0;  // calibrated on the device, or the table's figure; 0 = unknown
   double fp32_flops_per_second = 0;
-  std::string source;  // "device", or "table: ..." with where its figures come from
+  // For estimates; 0 = unknown.
+  double tensor_flops_per_second = 0;  // dense, 16-bit operands
+  double sm_hertz = 0;                 // highest clock
+  double l2_bytes_per_clock = 0;       // from the L2 to one SM
+  double launch_nanoseconds = 0;       // an empty kernel between two events
+  std::string source;                  // "device", or "table: ..." with where its figures come from
 };
 
-// "H200", "H100", "B200" or an arch ("sm_90a"); nullopt when the table has no such target.
+// "H200", "H100", "B200" or an arch ("sm_90a"); nullopt when the table (src/spec/targets.json) has no such target.
 std::optional<DeviceFacts> named_target(std::string_view name);
+// Every name that named_target knows: products, then architectures, in the table's order.
+std::vector<std::string> target_names();
 
 }  // namespace kf
