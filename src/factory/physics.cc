@@ -128,6 +128,18 @@ FloorFinding judge_floor(const Work& work, const Floor& floor, const DeviceFacts
                                    megabytes(wanted) + ": the floor is too high, not the work too little"};
 }
 
+std::vector<std::string> counted_cases(const Job& timed, std::vector<std::string> suspects) {
+  constexpr std::size_t kMost = 8;
+  const std::size_t step = std::max<std::size_t>(1, (timed.cases.size() + kMost - 1) / kMost);
+  for (std::size_t i = 0; i < timed.cases.size(); i += step) {
+    const std::string& id = timed.cases[i].id.value;
+    if (std::ranges::find(suspects, id) == suspects.end()) {
+      suspects.push_back(id);
+    }
+  }
+  return suspects;
+}
+
 TakenCounters take_counters(const Factory& factory, const Job& timed, std::span<const std::string> cases,
                             CostLog& costs, std::stop_token stop) {
   TakenCounters taken;

@@ -36,6 +36,9 @@ struct FloorFinding {
 FloorFinding judge_floor(const Work& work, const Floor& floor, const DeviceFacts& facts, CacheState state,
                          const Map<double>& counters);
 
+// Of a confirmation: the suspects, and up to eight of the timed cases, spread over them.
+std::vector<std::string> counted_cases(const Job& timed, std::vector<std::string> suspects);
+
 // Counters of the candidate in `cases` (all of `timed` when empty), taken in a process of their own. `timed` is the
 // job whose times are in question. A refusal is what the candidate did while it was counted.
 struct TakenCounters {

@@ -136,6 +136,18 @@ TEST_F(Physics, TakesNoCountersWhereNothingIsSuspectButInAConfirmation) {
   }
 }
 
+TEST(CountedCases, AreSpreadAndHoldEverySuspect) {
+  Job timed;
+  for (int i = 0; i < 33; ++i) {
+    timed.cases.emplace_back().id.value = std::to_string(i);
+  }
+  const auto counted = counted_cases(timed, {"32", "5"});
+  EXPECT_THAT(counted, testing::IsSupersetOf({"32", "5", "0", "10", "30"}));
+  EXPECT_LE(counted.size(), 10u);
+  timed.cases.resize(3);
+  EXPECT_THAT(counted_cases(timed, {}), testing::ElementsAre("0", "1", "2"));
+}
+
 TEST_F(Physics, AConfirmationKeepsWhatComputeSanitizerSaid) {
   bandwidth_ = 1e15;
   settings_.confirm = settings_.held_out = true;
