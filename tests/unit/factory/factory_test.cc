@@ -208,7 +208,7 @@ TEST_F(FactoryTest, ASpentBudgetStopsTheReAskBeforeItIsSent) {
   const RunResult result = run(model, ledger);
   EXPECT_EQ(result.reason, StopReason::kBudget);
   EXPECT_EQ(result.detail, "tokens: 150 of 100");
-  EXPECT_THAT(model.asked(), testing::ElementsAre("writer 1"));
+  EXPECT_EQ(model.asked(), std::vector<std::string>{"writer 1"});
 
   EXPECT_EQ(run(model, ledger).reason, StopReason::kBudget);  // resumed with the same budget: nothing is asked
   EXPECT_EQ(model.asked().size(), 1U);

@@ -36,6 +36,15 @@ TEST_F(AtomicFile, HoldsWhatWasWritten) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(AtomicFile, MayBeMadeDurableLaterWithItsWholeFileSystem) {
+  ASSERT_TRUE(write_file_atomically(folder_ + "/f", "now", Durable::kNow));
+  ASSERT_TRUE(write_file_atomically(folder_ + "/f", "later", Durable::kLater));
+  EXPECT_EQ(read_file(folder_ + "/f").value(), "later");
+  EXPECT_EQ(files(), 1U);
+  EXPECT_TRUE(sync_file_system(folder_));
+  EXPECT_EQ(sync_file_system(folder_ + "/missing").error().where, folder_ + "/missing");
+}
+
 TEST_F(AtomicFile, ReplacesAndKeepsTheUsualPermissions) {
   ASSERT_TRUE(write_file_atomically(folder_ + "/f", "old"));
   ASSERT_TRUE(write_file_atomically(folder_ + "/f", "new"));
