@@ -4,7 +4,8 @@
 
 Replays a transcript that it writes itself, with --device none. Each reply is another candidate of about 3 KB that its
 source audit refuses (an include that is not allowed), so that nothing is compiled but the references: what is measured is
-what a run keeps of its attempts. Prints one line of JSON; exit code 1 above --limit megabytes.
+what a run keeps of its attempts. Then times `show` and a `--resume` that has nothing left to do. Prints one line of JSON;
+exit code 1 above --limit megabytes.
 """
 import argparse
 import json
@@ -53,10 +54,16 @@ def main():
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         wall = time.monotonic() - start
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024  # of the largest process: the factory
+        start = time.monotonic()
         shown = subprocess.run([options.kfactory, "show", str(pathlib.Path(folder) / "out"), "--json"],
                                stdout=subprocess.PIPE, text=True, check=False)
+        show = time.monotonic() - start
+        start = time.monotonic()
+        subprocess.run([*command, "--resume"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        resume = time.monotonic() - start
         attempts = len(json.loads(shown.stdout)["attempts"]) if shown.returncode == 0 else 0
         print(json.dumps({"attempts": attempts, "peak_megabytes": round(peak, 1), "seconds": round(wall, 1),
+                          "show_seconds": round(show, 1), "resume_seconds": round(resume, 1),
                           "exit_code": done.returncode, "stderr": done.stderr[-300:] if attempts < options.attempts else ""}))
         return 0 if attempts == options.attempts and peak <= options.limit else 1
 
