@@ -7,20 +7,22 @@
 namespace kf {
 namespace {
 
-OrFault<std::unique_ptr<Device>> open_emulator(const std::string& target) {
+OrFault<std::unique_ptr<Device>> open_emulator(const std::string& target, unsigned threads) {
   const std::string name = target.empty() ? "H200" : target;
   const std::optional<DeviceFacts> facts = named_target(name);
   if (!facts) {
     return std::unexpected(DeviceFault{DeviceFault::Kind::kUnsupported, "there is no target called " + name});
   }
-  return open_emulator_device(*facts);
+  EmulatorOptions options;
+  options.threads = threads;
+  return open_emulator_device(*facts, options);
 }
 
 }  // namespace
 
-DeviceOpener device_opener(const std::string& kind, int gpu, const std::string& target) {
+DeviceOpener device_opener(const std::string& kind, int gpu, const std::string& target, unsigned threads) {
   if (kind == "emulator") {
-    return [target] { return open_emulator(target); };
+    return [target, threads] { return open_emulator(target, threads); };
   }
   return [gpu] {
     CudaOptions options;

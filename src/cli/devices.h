@@ -11,7 +11,8 @@
 namespace kf {
 
 // How a job child opens its device. `kind`: "cuda" or "emulator"; `target`: what the emulator pretends to be.
-DeviceOpener device_opener(const std::string& kind, int gpu, const std::string& target);
+// `threads`: that carry out an emulated launch; 0: as many as there are processors.
+DeviceOpener device_opener(const std::string& kind, int gpu, const std::string& target, unsigned threads);
 
 // For doctor: driver, GPUs, permissions; each with what to do where it is missing.
 struct DeviceFinding {

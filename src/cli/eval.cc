@@ -2,9 +2,9 @@
 // kfactory eval SPEC CANDIDATE.cu: one candidate through every gate.
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
 
 #include "commands.h"
+#include "explain.h"
 #include "factory/cases.h"
 #include "os/entropy.h"
 #include "os/steady_clock.h"
@@ -15,34 +15,15 @@
 namespace kf {
 namespace {
 
-// Numbers of source lines that a message names: "candidate.cu:12", "line 12".
-std::vector<std::size_t> lines_named(const std::string& message) {
-  std::vector<std::size_t> named;
-  for (const std::string_view mark : {".cu:", "line "}) {
-    for (std::size_t at = message.find(mark); at != std::string::npos; at = message.find(mark, at + 1)) {
-      const std::size_t number = std::strtoul(message.c_str() + at + mark.size(), nullptr, 10);
-      if (number >= 1 && std::ranges::find(named, number) == named.end()) {
-        named.push_back(number);
-      }
-    }
-  }
-  return named;
-}
-
-// Each line that a message names, with its neighbours.
-void explain(Console& console, const std::string& message, const std::string& source) {
-  constexpr std::size_t kAround = 2;
-  std::vector<std::string> lines;
-  std::istringstream text(source);
-  for (std::string line; std::getline(text, line);) {
-    lines.push_back(line);
-  }
-  for (const std::size_t number : lines_named(message)) {
-    for (std::size_t i = number - std::min(number - 1, kAround); i <= std::min(number + kAround, lines.size()); ++i) {
-      const bool here = i == number;
-      const std::string margin = std::to_string(i);
+// Each place that a refusal is about, with its neighbours.
+void print_places(Console& console, const Verdict& verdict, const std::string& source) {
+  for (const ExplainedPlace& at : explain(verdict, source)) {
+    for (std::size_t i = 0; i < at.lines.size(); ++i) {
+      const std::int64_t number = at.first_line + static_cast<std::int64_t>(i);
+      const bool here = number == at.place.line;
+      const std::string margin = std::to_string(number);
       console.line((here ? "> " : "  ") + std::string(margin.size() < 4 ? 4 - margin.size() : 0, ' ') + margin + " | " +
-                       lines[i - 1],
+                       at.lines[i],
                    here ? Ink::kStrong : Ink::kDim);
     }
   }
@@ -53,7 +34,7 @@ void print(Session& session, const Candidate& candidate, const Evaluation& evalu
   for (const Verdict& step : evaluation.steps) {
     print_verdict(console, step);
     if (!step.passed && session.options.explain) {
-      explain(console, step.message, candidate.source);
+      print_places(console, step, candidate.source);
     }
   }
   print_kernels(console, evaluation.kernels);
@@ -90,7 +71,7 @@ int eval_command(Session& session) {
   const Evaluation evaluation = evaluate(factory, candidate, settings, session.stop);
 
   if (session.options.json) {
-    session.console.line(eval_report(spec, session.options.candidate, evaluation, machine.facts));
+    session.console.line(eval_report(spec, session.options.candidate, candidate.source, evaluation, machine.facts));
   } else {
     print(session, candidate, evaluation, machine);
     if (session.options.repeat > 1) {

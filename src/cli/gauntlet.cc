@@ -30,6 +30,7 @@ Evaluation refused_reply(const Errors& errors) {
 Evaluation put_through(const Factory& factory, JobBuilder& jobs, const Session& session, const Candidate& candidate,
                        EvaluationSettings settings) {
   settings.secret = draw_run_secret();
+  settings.cliffs = session.options.confirm;
   Evaluation evaluation = evaluate_with(factory, jobs, candidate, settings, session.stop);
   const bool more = session.options.confirm && factory.rig != nullptr && evaluation.state != AttemptState::kOpen &&
                     (evaluation.verdict.passed || settings.keep_going);
@@ -100,7 +101,7 @@ int gauntlet_command(Session& session) {
     const Evaluation evaluation =
         candidate ? put_through(factory, jobs, session, *candidate, settings) : refused_reply(candidate.error());
     if (session.options.json) {
-      session.console.line(eval_report(spec, path, evaluation, machine.facts));
+      session.console.line(eval_report(spec, path, text, evaluation, machine.facts));
     } else {
       print(session.console, path, evaluation);
     }

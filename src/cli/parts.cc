@@ -23,6 +23,10 @@ OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::
   if (!target.empty()) {
     options.worker.insert(options.worker.end(), {"--target", target});
   }
+  if (kind == "emulator") {
+    options.worker.insert(options.worker.end(),
+                          {"--emulator-threads", session.settings.text("device.emulator_threads")});
+  }
   return LocalRig::start(std::move(options), session.stop);
 }
 

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "explain.h"
 #include "format/attempt_json.h"
 #include "format/outcome_json.h"
 
@@ -28,6 +29,36 @@ Json device_json(const DeviceFacts& facts) {
 
 Json score_or_null(const std::optional<Score>& score) {
   return score ? Json::parse(score_json(*score)) : Json(nullptr);
+}
+
+// One object a refusal that names places in the source.
+Json explain_json(const Evaluation& evaluation, const std::string& source) {
+  Json list = Json::array();
+  for (const Verdict& step : evaluation.steps) {
+    const std::vector<ExplainedPlace> explained = step.passed ? std::vector<ExplainedPlace>() : explain(step, source);
+    if (explained.empty()) {
+      continue;
+    }
+    Json one{{"gate", to_string(step.gate)}, {"reason", step.reason}};
+    if (step.finding) {
+      one["finding"] = step.finding->kind;
+      one["what"] = step.finding->what;
+      one["kernel"] = step.finding->kernel;
+      one["block"] = step.finding->block;
+      one["thread"] = step.finding->thread;
+    }
+    one["places"] = Json::array();
+    for (const ExplainedPlace& at : explained) {
+      one["places"].push_back({{"role", at.place.role},
+                               {"line", at.place.line},
+                               {"ptx_line", at.place.ptx_line},
+                               {"instruction", at.place.instruction},
+                               {"first_line", at.first_line},
+                               {"lines", at.lines}});
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
 }
 
 }  // namespace
@@ -58,8 +89,8 @@ std::string run_report(const RunResult& result, const std::string& folder, const
   return dump(json);
 }
 
-std::string eval_report(const Spec& spec, const std::string& candidate, const Evaluation& evaluation,
-                        const DeviceFacts& facts) {
+std::string eval_report(const Spec& spec, const std::string& candidate, const std::string& source,
+                        const Evaluation& evaluation, const DeviceFacts& facts) {
   Json json{
       {"kfactory_eval", 1}, {"spec", spec.name}, {"candidate", candidate}, {"state", to_string(evaluation.state)}};
   json["passes"] = evaluation.passes.value_or(0);
@@ -70,6 +101,7 @@ std::string eval_report(const Spec& spec, const std::string& candidate, const Ev
   for (const Verdict& step : evaluation.steps) {
     json["steps"].push_back(Json::parse(verdict_json(step)));
   }
+  json["explain"] = explain_json(evaluation, source);
   json["tune"] = evaluation.tune;
   json["variants"] = evaluation.variants;
   json["kernels"] = Json::parse(kernels_json(evaluation.kernels));

@@ -13,8 +13,9 @@ namespace kf {
 
 std::string event_report(const Event& event);
 std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code);
-std::string eval_report(const Spec& spec, const std::string& candidate, const Evaluation& evaluation,
-                        const DeviceFacts& facts);
+// `candidate`: its path; `source`: its text, for the lines that refusals are about.
+std::string eval_report(const Spec& spec, const std::string& candidate, const std::string& source,
+                        const Evaluation& evaluation, const DeviceFacts& facts);
 std::string check_report(const Spec& spec, const SpecCheck& check);
 std::string show_report(const std::vector<Attempt>& attempts);
 

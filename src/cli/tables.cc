@@ -64,6 +64,42 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts) {
   console.table(table);
 }
 
+// Where the emulator's figures come from.
+static void print_estimates(Console& console, const Score& score) {
+  Table table({"case", "bound", "dram", "l2", "issue", "shared", "tensor", "sectors", "excess", "wavefronts",
+               "conflicts", "instructions", "most"});
+  bool any = false;
+  for (const CaseScore& of : score.cases) {
+    if (!of.estimate) {
+      continue;
+    }
+    any = true;
+    const Estimate& e = *of.estimate;
+    const std::pair<double, const char*> largest =
+        std::max({std::pair(e.dram, "dram"), std::pair(e.l2, "l2"), std::pair(e.issue, "issue"),
+                  std::pair(e.shared, "shared"), std::pair(e.tensor, "tensor")});
+    LaunchCounts sum;
+    for (const LaunchCounts& launch : of.counts) {
+      sum.load_sectors += launch.load_sectors + launch.store_sectors;
+      sum.excess_load_sectors += launch.excess_load_sectors + launch.excess_store_sectors;
+      sum.shared_wavefronts += launch.shared_wavefronts;
+      sum.bank_conflicts += launch.bank_conflicts;
+      sum.warp_instructions += launch.warp_instructions;
+      for (const auto& [kind, count] : launch.mix) {
+        sum.mix[kind] += count;
+      }
+    }
+    const auto most = std::ranges::max_element(sum.mix, {}, [](const auto& entry) { return entry.second; });
+    table.add({of.case_id, largest.second, time_text(e.dram), time_text(e.l2), time_text(e.issue), time_text(e.shared),
+               time_text(e.tensor), std::to_string(sum.load_sectors), std::to_string(sum.excess_load_sectors),
+               std::to_string(sum.shared_wavefronts), std::to_string(sum.bank_conflicts),
+               std::to_string(sum.warp_instructions), most == sum.mix.end() ? "-" : most->first});
+  }
+  if (any) {
+    console.table(table);
+  }
+}
+
 void print_score(Console& console, const Score& score, const DeviceFacts& facts) {
   const bool estimate = score.method == ClockMethod::kEstimate;
   console.line(fmt::format("{}{}{} against the baseline ({})", estimate ? "ESTIMATE of the emulator, not a time; " : "",
@@ -80,6 +116,7 @@ void print_score(Console& console, const Score& score, const DeviceFacts& facts)
          share > 0 ? fmt::format("{:.3f}", share) : "-", std::string(to_string(of.against_baseline))});
   }
   console.table(table);
+  print_estimates(console, score);
   for (const CaseScore& of : score.cases) {
     if (of.candidate_records.samples > 0) {
       console.line("  " + of.case_id + ": device time by kernel records (cupti): candidate " +

@@ -14,7 +14,8 @@ int worker_command(const Options& options, const Settings& settings) {
     throw UsageError{{{"--device", "a worker needs cuda or emulator, found \"" + kind + "\"", ""}}};
   }
   const DeviceOpener opener =
-      device_opener(kind, static_cast<int>(settings.count("device.gpu")), settings.text("device.target"));
+      device_opener(kind, static_cast<int>(settings.count("device.gpu")), settings.text("device.target"),
+                    static_cast<unsigned>(settings.count("device.emulator_threads")));
   if (!options.job_file.empty()) {
     return one_job_main(options.job_file, options.answer_file, opener);
   }

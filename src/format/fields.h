@@ -182,7 +182,7 @@ void fields(V& visit, T& x) {
   visit("harness", x.harness), visit("bounds", x.bounds), visit("nonfinite", x.nonfinite);
   visit("deterministic", x.deterministic), visit("checks", x.checks), visit("families", x.families),
       visit("variants", x.variants), visit("influence", x.influence), visit("relations", x.relations),
-      visit("keep_going", x.keep_going);
+      visit("keep_going", x.keep_going), visit("passes", x.passes);
   visit("time_seeds", x.time_seeds), visit("state", x.state), visit("method", x.method);
   visit("target_half_width", x.target_half_width), visit("min_quads", x.min_quads), visit("max_quads", x.max_quads);
   visit("control_quads", x.control_quads), visit("counters", x.counters), visit("tool_limit_ms", x.tool_limit);
@@ -257,7 +257,7 @@ void fields(V& visit, T& x) {
 }
 template <class V, Is<CheckReport> T>
 void fields(V& visit, T& x) {
-  visit("verdict", x.verdict), visit("all", x.all), visit("costs", x.costs);
+  visit("verdict", x.verdict), visit("passes", x.passes), visit("all", x.all), visit("costs", x.costs);
 }
 template <class V, Is<AdmissionRow> T>
 void fields(V& visit, T& x) {

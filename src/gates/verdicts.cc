@@ -44,7 +44,10 @@ Verdict verdict_of(Gate gate, const DeviceFault& fault) {
       what = "the device was lost during the launch";
       break;
   }
-  return refuse(gate, std::string(to_string(fault.kind)), fault.detail.empty() ? what : what + ": " + fault.detail);
+  Verdict verdict =
+      refuse(gate, std::string(to_string(fault.kind)), fault.detail.empty() ? what : what + ": " + fault.detail);
+  verdict.finding = fault.finding;
+  return verdict;
 }
 
 std::optional<Verdict> verdict_of(Gate gate, std::span<const Mismatch> outputs) {
@@ -52,7 +55,8 @@ std::optional<Verdict> verdict_of(Gate gate, std::span<const Mismatch> outputs) 
   if (wrong == outputs.end()) {
     return std::nullopt;
   }
-  Verdict verdict = refuse(gate, wrong->unwritten == wrong->wrong ? "unwritten" : "mismatch", mismatch_message(*wrong));
+  const std::string reason = wrong->unwritten == wrong->wrong ? "unwritten" : wrong->inexact ? "inexact" : "mismatch";
+  Verdict verdict = refuse(gate, reason, mismatch_message(*wrong));
   verdict.mismatch = *wrong;
   return verdict;
 }

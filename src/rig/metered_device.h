@@ -47,6 +47,7 @@ class MeteredDevice final : public Device {
                               std::span<const BufferHandle> workspaces, const Disturbance& disturbance) override;
   OrFault<Map<double>> count(const CountRequest& request) override;
   OrFault<std::vector<Sample>> time(const TimedBatch& batch) override;
+  std::vector<std::vector<LaunchCounts>> launch_counts() const override { return device_.launch_counts(); }
   OrFault<void> scrub_shared(std::uint64_t seed) override;
 
  private:
