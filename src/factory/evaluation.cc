@@ -9,11 +9,13 @@
 #include <kfactory/audit.h>
 
 #include "cases.h"
+#include "cliffs.h"
 #include "costs.h"
 #include "kernel_records.h"
 #include "physics.h"
 #include "sabotage.h"
 #include "sanitizer_evidence.h"
+#include "scaled_estimates.h"
 #include "score.h"
 #include "stop.h"
 #include "sweep.h"
@@ -278,7 +280,7 @@ bool add_counters(Line& line, const Job& job) {
   }
   Measurement& measurement = *line.result.measurement;
   if (!suspects.empty() || line.settings.confirm) {
-    const std::vector<std::string> wanted = line.settings.confirm ? std::vector<std::string>{} : suspects;
+    const std::vector<std::string> wanted = line.settings.confirm ? counted_cases(job, suspects) : suspects;
     TakenCounters taken = take_counters(line.factory, job, wanted, line.costs, line.stop);
     measurement.counters = std::move(taken.cases);
     measurement.counters_refused = std::move(taken.refused);
@@ -352,6 +354,47 @@ std::expected<TimeReport, Verdict> time_beside_control(Line& line, Job& job) {
   return report;
 }
 
+// Neighbours of timed shapes: what an agent never sees must run at a speed of the same kind. False: it does not.
+bool no_cliffs(Line& line) {
+  if (!(line.settings.confirm || line.settings.cliffs) || line.factory.spec->limits.cliff == 0) {
+    return true;
+  }
+  Verdict verdict = line.costs.during("cliffs", [&] {
+    return look_for_cliffs(line.factory, line.jobs, line.candidate, line.result.tune, *line.result.measurement,
+                           line.settings, line.costs, line.result.notes, line.stop);
+  });
+  const bool passed_cliffs = verdict.passed;
+  return line.accept(std::move(verdict)) && passed_cliffs;
+}
+
+// An emulator runs small cases. What it counted is scaled to the timed ones, which the score is then about; they are
+// compiled and planned like on a GPU. False: there the candidate is refused.
+bool add_scaled_estimates(Line& line) {
+  const std::vector<Case> timed = cases_to_scale_to(*line.factory.spec, line.settings);
+  const bool ran_small = !line.cases.time.empty() && line.cases.time.front().set == "emulate";
+  if (line.factory.facts.kind != "emulator" || !ran_small || timed.empty()) {
+    return true;
+  }
+  std::expected<Arm, Verdict> own =
+      line.jobs.arm("candidate", line.candidate, timed, line.result.tune, line.stop, &line.costs);
+  if (!own) {
+    return line.accept(std::move(own.error()));
+  }
+  std::vector<Arm> arms = line.jobs.baseline_arms(timed, line.settings, line.stop);
+  arms.push_back(std::move(*own));
+  if (line.settings.champion) {
+    if (auto champion =
+            line.jobs.arm("champion", *line.settings.champion, timed, line.settings.champion_tune, line.stop)) {
+      arms.push_back(std::move(*champion));
+    }
+  }
+  Measurement& measurement = *line.result.measurement;
+  std::ranges::move(
+      scaled_estimates(*line.factory.spec, line.factory.facts, measurement, timed, arms, line.result.notes),
+      std::back_inserter(measurement.cases));
+  return true;
+}
+
 bool time_it(Line& line, Arm timed) {
   note_python_baselines(line);
   std::vector<Arm> arms = timed_arms(line, std::move(timed));
@@ -372,6 +415,9 @@ bool time_it(Line& line, Arm timed) {
   }
   drop_failing_baselines(*line.result.measurement, wrong);
   if (!add_counters(line, job) || !line.result.verdict.passed) {
+    return false;
+  }
+  if (!no_cliffs(line) || !add_scaled_estimates(line) || !line.result.verdict.passed) {
     return false;
   }
   line.result.score = rescored(line);

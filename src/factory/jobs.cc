@@ -87,7 +87,7 @@ void add_once(std::vector<Build>& builds, const Build& build) {
 }
 
 // Of a confirmation: quads that are timed once more without the candidate, for the sabotage check.
-constexpr std::int32_t kControlQuads = 12;
+constexpr std::int32_t kControlQuads = 10;
 
 // A stuck launch ends after its own, much shorter deadline; this bounds a job that goes on for ever in small steps.
 std::chrono::milliseconds deadline_for(const Job& job, bool emulated) {
@@ -319,22 +319,29 @@ void JobBuilder::build_reference(const Case& of, std::stop_token stop) {
   reference_for(of, stop);
 }
 
+std::vector<Arm> JobBuilder::baseline_arms(const std::vector<Case>& cases, const EvaluationSettings& settings,
+                                           std::stop_token stop) {
+  std::vector<Arm> arms;
+  for (const Baseline& baseline : baselines_) {
+    const Candidate tuned =
+        baseline_tuning_.settled(factory_, *this, baseline.name, baseline.candidate, settings, stop);
+    const Assignment first = tune_points(tuned.plan).front();
+    std::expected<Arm, Verdict> built = arm("baseline:" + baseline.name, tuned, cases, first, stop);
+    if (!built) {
+      throw Fatal("the baseline " + baseline.name + " of the spec was refused (" +
+                  std::string(to_string(built.error().gate)) + "): " + built.error().message);
+    }
+    arms.push_back(std::move(*built));
+  }
+  return arms;
+}
+
 Job JobBuilder::time_job(const std::vector<Case>& cases, std::vector<Arm> arms, bool with_baselines,
                          const EvaluationSettings& settings, std::stop_token stop) {
   Job job = common(Job::Kind::kTime, cases, stop);
   job.arms = std::move(arms);
   if (with_baselines) {
-    for (const Baseline& baseline : baselines_) {
-      const Candidate tuned =
-          baseline_tuning_.settled(factory_, *this, baseline.name, baseline.candidate, settings, stop);
-      const Assignment first = tune_points(tuned.plan).front();
-      std::expected<Arm, Verdict> built = arm("baseline:" + baseline.name, tuned, cases, first, stop);
-      if (!built) {
-        throw Fatal("the baseline " + baseline.name + " of the spec was refused (" +
-                    std::string(to_string(built.error().gate)) + "): " + built.error().message);
-      }
-      job.arms.push_back(std::move(*built));
-    }
+    std::ranges::move(baseline_arms(cases, settings, stop), std::back_inserter(job.arms));
     add_copy_arm(job, settings, stop);
   }
   const Purpose purpose = settings.confirm ? Purpose::kConfirm : Purpose::kTime;

@@ -46,6 +46,10 @@ class JobBuilder {
   Job time_job(const std::vector<Case>& cases, std::vector<Arm> arms, bool with_baselines,
                const EvaluationSettings& settings, std::stop_token stop);
 
+  // The spec's CUDA baselines, settled, as arms "baseline:NAME". Throws Fatal where one is refused.
+  std::vector<Arm> baseline_arms(const std::vector<Case>& cases, const EvaluationSettings& settings,
+                                 std::stop_token stop);
+
   // The spec's CUDA baselines as candidates, in the spec's order.
   struct Baseline {
     std::string name;

@@ -116,6 +116,11 @@ CaseScore score_case(const Spec& spec, const DeviceFacts& facts, const Measureme
   if (copy >= 0) {
     score.copy = time_of(timing, copy);
   }
+  score.scaled_from = timing.scaled_from;
+  if (candidate >= 0 && static_cast<std::size_t>(candidate) < timing.counts.size()) {
+    score.counts = timing.counts[static_cast<std::size_t>(candidate)];
+    score.estimate = estimate(score.counts, facts);
+  }
   if (const auto counted = std::ranges::find(measurement.counters, timing.case_id, &CaseCounters::case_id);
       counted != measurement.counters.end()) {
     score.counters = counted->values;
@@ -195,6 +200,7 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
   Score score;
   std::vector<Interval> to_baseline, to_champion;
   std::vector<Comparison> baseline, champion;
+  const bool scaled = std::ranges::any_of(measurement.cases, [](const auto& of) { return !of.scaled_from.empty(); });
   for (const CaseTiming& timing : measurement.cases) {
     if (timing.method == ClockMethod::kCupti) {
       continue;  // beside the figures that decide, below
@@ -202,6 +208,9 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
     score.method = timing.method;
     score.state = timing.state;
     const CaseScore& of = score.cases.emplace_back(score_case(spec, facts, measurement, timing, margin));
+    if (scaled && timing.scaled_from.empty()) {
+      continue;  // listed; the score is about the timed cases
+    }
     if (of.baseline.samples > 0) {
       to_baseline.push_back(of.to_baseline);
       baseline.push_back(of.against_baseline);
@@ -226,6 +235,12 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
   return score;
 }
 
+// Of an emulator's score only the cases that were scaled count, where there are any.
+static bool counts_in(const Score& score, const CaseScore& of) {
+  return !of.scaled_from.empty() ||
+         std::ranges::none_of(score.cases, [](const CaseScore& other) { return !other.scaled_from.empty(); });
+}
+
 std::vector<Ranked> ranking(std::span<const Attempt> attempts) {
   std::vector<const Attempt*> measured;
   for (const Attempt& attempt : attempts) {
@@ -237,7 +252,7 @@ std::vector<Ranked> ranking(std::span<const Attempt> attempts) {
   std::map<std::string, std::size_t> seen;
   for (const Attempt* attempt : measured) {
     for (const CaseScore& of : attempt->score->cases) {
-      ++seen[of.case_id];
+      seen[of.case_id] += counts_in(*attempt->score, of) ? 1 : 0;
     }
   }
   std::vector<Ranked> ranked;
@@ -245,7 +260,7 @@ std::vector<Ranked> ranking(std::span<const Attempt> attempts) {
     std::vector<double> common;
     for (const CaseScore& of : attempt->score->cases) {
       const Interval& figure = of.to_baseline.samples > 0 ? of.to_baseline : of.candidate;  // no baseline: plain time
-      if (seen[of.case_id] == measured.size() && figure.median > 0) {
+      if (counts_in(*attempt->score, of) && seen[of.case_id] == measured.size() && figure.median > 0) {
         common.push_back(figure.median);
       }
     }

@@ -287,6 +287,17 @@ void CaseSession::prepare(Planned& launch) {
   });
 }
 
+// What an emulator counted, by arm.
+void CaseSession::keep_counts(const std::vector<Planned>& planned) {
+  const std::vector<std::vector<LaunchCounts>> counts = device_.launch_counts();
+  for (std::size_t i = 0; i < planned.size() && i < counts.size(); ++i) {
+    if (planned[i].record_as >= 0) {
+      timing_.counts.resize(timing_.arms.size());
+      timing_.counts[static_cast<std::size_t>(planned[i].record_as)] = counts[i];
+    }
+  }
+}
+
 std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned) {
   TimedBatch timed;
   timed.state = parts_.job.state;
@@ -323,6 +334,7 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned) {
     sample.arm = planned[i].record_as, sample.quad = planned[i].quad, sample.slot = planned[i].place;
     timing_.samples.push_back(sample);
   }
+  keep_counts(planned);
   for (const Planned& launch : planned) {
     if (verifies && input_digests(*launch.set) != launch.inputs) {
       refused_arm_ = suspect_of(planned);

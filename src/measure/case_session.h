@@ -95,6 +95,7 @@ class CaseSession {
   };
   std::optional<Verdict> quad(std::int32_t number, Quad kind);
   std::optional<Verdict> quads(std::int32_t number);
+  void keep_counts(const std::vector<Planned>& planned);
   std::optional<Verdict> batch(std::vector<Planned>& planned);
   void add_apart_arm();
   void prepare(Planned& launch);
