@@ -38,6 +38,13 @@ struct Bound {
   std::string condition;
   double rms = 0.0;
   std::vector<std::string> region;
+  // Families whose contents make every intermediate result exact: there the output must be the reference, rounded.
+  std::vector<std::string> exact;
+  // An index output: any index along dim `ties_along` of the input `ties_of` whose value equals the value at the
+  // reference's index is right; no index twice in a row. Empty: the reference's own index.
+  std::string ties_of, ties_along;
+  // The share of elements that may be left out where a 1-ulp change of the inputs moves the reference out of its bound.
+  double ill_conditioned = 0.0;
   bool operator==(const Bound&) const = default;
 };
 

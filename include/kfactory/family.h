@@ -11,7 +11,7 @@ namespace kf {
 struct FamilyFacts {
   std::string_view name, meaning;
 };
-inline constexpr std::array<FamilyFacts, 20> kFamilies{{
+inline constexpr std::array<FamilyFacts, 21> kFamilies{{
     {"normal", "mean 0, deviation 1, within 4.9 deviations"},
     {"large", "normal, scaled up as far as the type allows a square to be summed in float32 (float16: 2^10)"},
     {"tiny", "normal, scaled down near the smallest normal value of narrow types; 2^-40 for wide ones"},
@@ -19,7 +19,7 @@ inline constexpr std::array<FamilyFacts, 20> kFamilies{{
     {"spikes", "normal with one element a row, and one in 512 elsewhere, scaled up by 2^10 (float8_e4m3fn: 2^6)"},
     {"constant", "one value, not zero, everywhere"},
     {"integers", "-4 .. 4: sums are exact in any order"},
-    {"mixed", "each row one of the seven families above"},
+    {"mixed", "half of the rows one of the seven families above each, the others eight runs of different ones"},
     {"nonfinite", "normal; half of the rows have one NaN, +Inf or -Inf"},
     {"zeros_signed", "+0 and -0; half of the rows keep a quarter of normal values"},
     {"zero", "+0"},
@@ -33,6 +33,7 @@ inline constexpr std::array<FamilyFacts, 20> kFamilies{{
     {"cancel", "pairs that almost cancel: v, then -v + at most 2^-12"},
     {"masked",
      "normal; a quarter of the elements, and a quarter of the rows whole, are -Inf (NaN where there is no Inf)"},
+    {"one_hot", "one element of each row is 1, the others are 0: a probe of positions"},
 }};
 
 // Index into kFamilies; nullopt: no such family.

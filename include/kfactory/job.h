@@ -82,6 +82,7 @@ struct Job {
   // kAdmit: cases of timed extents with the families of full-size checks; each half of an input must matter in one.
   std::vector<CheckPoint> influence;
   std::vector<std::string> relations;     // kCheck: Spec::relations, tested on the smallest fitting case
+  std::int64_t passes = 1;                // kCheck, kConfirm: all of it so many times, each with seeds of its own
   bool keep_going = false;                // run every check even after a failure
   std::vector<std::uint64_t> time_seeds;  // kTime: one base seed for each case
   CacheState state = CacheState::kCold;
@@ -106,6 +107,7 @@ struct Fault {
 
 struct CheckReport {
   Verdict verdict;            // the first failure, or passed
+  std::int64_t passes = 0;    // of Job::passes: those that were passed
   std::vector<Verdict> all;   // with Job::keep_going: one for each check
   std::vector<Cost> costs{};  // of the job's process, by kind of work
 };

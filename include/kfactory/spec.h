@@ -59,6 +59,7 @@ struct LimitsSpec {
   Expression workspace_bytes = Expression::constant(64LL << 20);
   bool deterministic = false;
   std::vector<std::string> nvrtc_flags;
+  double cliff = 4.0;  // a neighbour of a timed case may be slower than its work explains by this factor; 0: any
   std::vector<std::string> allow;  // "clock", "globaltimer", "gridid": special registers otherwise refused
 };
 
@@ -112,5 +113,9 @@ OrError<Work> work_of(const Spec& spec, const Case& of);
 // dtype and strides; outputs are dense float64; conditions follow as further outputs ("y__cond"); the contents of an
 // inout tensor before the launch are the input "state__in". Pass it to build_request and resolve_plan as any case.
 OrError<Case> slice_of(const Spec& spec, const Case& of, const std::string& axis, std::int64_t extent);
+
+// The same choices (types, scalars, optional tensors, family) with other values of var axes, in another set. An error
+// where a constraint does not hold, and for cases that list contents.
+OrError<Case> resized_case(const Spec& spec, const Case& of, const Map<std::int64_t>& var_axes, std::string set);
 
 }  // namespace kf

@@ -28,9 +28,11 @@ enum Family : int {
   kSigned,
   kCancel,
   kMasked,
+  kOneHot,
   kFamilyCount
 };
 inline constexpr int kMixedFrom = 7;  // kMixed draws from the families before it
+inline constexpr int kMixedRuns = 8;  // of one row, when it is not all of one family
 
 // Sum of eight 16-bit uniforms, centred, over its standard deviation sqrt(8 (65536^2 - 1) / 12): near enough to normal
 // for test data, and one exactly rounded multiplication.
@@ -208,6 +210,8 @@ KF_FN double family_value(int family, const Place& at, Words4 row, u64 which_con
       return cancel_at(at);
     case kMasked:
       return masked_at(at, row);
+    case kOneHot:
+      return at.column == static_cast<i64>(row.x % static_cast<u64>(at.columns)) ? 1.0 : 0.0;
     default:
       return scaled_normal(family, at);
   }
@@ -242,6 +246,17 @@ KF_FN u64 boolean_bits(int family, const Place& at) {
   }
 }
 
+// The family of one element of kMixed: of its whole row, or in every other row of its eighth of it, so that neither a
+// row's beginning nor its statistics tell what follows.
+KF_FN int mixed_family(const Place& at, i64 row, Words4 random) {
+  if (random.z & 1) {
+    return static_cast<int>(random.w % kMixedFrom);
+  }
+  const i64 run = quotient(at.column * kMixedRuns, at.columns);
+  const Words4 choice = philox(at.seed, static_cast<u64>(row * kMixedRuns + run), kRunStream);
+  return static_cast<int>(choice.x % kMixedFrom);
+}
+
 // The bits of element `index` (row-major) of a tensor whose last extent is `columns`.
 KF_FN u64 element_bits(int family, u64 seed, i64 index, i64 columns, int type) {
   if (is_scaled_normal(family) && type != kBoolean) {
@@ -253,10 +268,10 @@ KF_FN u64 element_bits(int family, u64 seed, i64 index, i64 columns, int type) {
   const Words4 random = philox(seed, static_cast<u64>(row), kRowStream);
   u64 which_constant = 0;
   if (family == kMixed) {
-    family = static_cast<int>(random.w % kMixedFrom);
+    family = mixed_family(at, row, random);
     which_constant = static_cast<u64>(row) + 1;
   }
-  if (type == kBoolean) {
+  if (type == kBoolean && family != kOneHot) {
     return boolean_bits(family, at);
   }
   if (family == kSubnormal && !is_integer(type)) {

@@ -5,10 +5,12 @@
 #include <bit>
 #include <set>
 
+#include "neighbours.h"
+
 namespace kf {
 namespace {
 
-// Above this many elements a check costs more than all small ones together: one family is enough for it.
+// Above this many elements a check costs more than all small ones together: two families are enough for it.
 constexpr std::int64_t kLargeCase = 4LL << 20;
 // About 2 s of one core for a plain kernel on the emulator.
 constexpr std::int64_t kEmulatorCase = 1LL << 20;
@@ -17,6 +19,12 @@ constexpr std::int64_t kTellingCase = 4096;
 constexpr std::size_t kProbes = 2;
 
 constexpr std::int64_t kScreenBytes = 2LL << 30;  // of all tensors of a case
+
+// Generated neighbours of timed cases in a confirmation.
+constexpr std::int64_t kNeighbourBytes = 256LL << 20, kEmulatedNeighbourBytes = 512LL << 10;
+// Of a case on which halves of inputs are exchanged.
+constexpr std::int64_t kInfluence = 1LL << 20, kEmulatedInfluence = 1LL << 16;
+constexpr std::size_t kNeighbours = 12, kEmulatedNeighbours = 6;
 
 std::int64_t bytes_of_case(const Case& of) {
   std::int64_t bytes = 0;
@@ -55,6 +63,24 @@ std::vector<Case> named_or_all(const Spec& spec, const std::vector<std::string>&
 
 std::string_view timed_set(const Spec& spec, const DeviceFacts& facts) {
   return facts.kind == "emulator" && !set_of(spec, "emulate").empty() ? "emulate" : "time";
+}
+
+// Neighbours of what is timed on this device, and on a GPU one case of more than 2^31 elements.
+void add_generated(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings,
+                   std::vector<Case>& check) {
+  const bool emulated = facts.kind == "emulator";
+  const std::vector<Case>& timed = set_of(spec, timed_set(spec, facts));
+  const std::uint64_t seed = seed_for(settings.secret, Purpose::kConfirm, settings.variant, "neighbours", 0);
+  std::vector<Case> made = neighbours(spec, timed, seed, emulated ? kEmulatedNeighbourBytes : kNeighbourBytes,
+                                      emulated ? kEmulatedNeighbours : kNeighbours);
+  if (const std::optional<Case> beyond = emulated ? std::nullopt : beyond_32_bits(spec, timed, facts)) {
+    made.push_back(*beyond);
+  }
+  for (Case& of : made) {
+    if (std::ranges::find(check, of.id.value, [](const Case& known) { return known.id.value; }) == check.end()) {
+      check.push_back(std::move(of));
+    }
+  }
 }
 
 void leave_out_what_the_emulator_cannot(std::vector<Case>& cases, ChosenCases& chosen) {
@@ -100,7 +126,22 @@ std::int64_t allowed_shift(const Case& of) {
   return shift < 256 ? shift : 0;
 }
 
-std::vector<std::string> families_of(const Spec& spec, const Case& of, bool every) {
+// What full-size contents are drawn from besides the case's own family: mixed inside one tensor where an input lists
+// that, else the last family that one lists.
+std::string hostile_family(const Spec& spec) {
+  std::string last;
+  for (const auto& [input, names] : spec.families) {
+    if (std::ranges::find(names, "mixed") != names.end()) {
+      return "mixed";
+    }
+    last = names.empty() ? last : names.back();
+  }
+  return last;
+}
+
+enum class FamilyChoice : std::uint8_t { kOwn, kOwnAndHostile, kEvery };
+
+std::vector<std::string> families_of(const Spec& spec, const Case& of, FamilyChoice choice) {
   std::vector<std::string> families;
   const auto add = [&](const std::string& family) {
     if (!family.empty() && std::ranges::find(families, family) == families.end()) {
@@ -108,9 +149,12 @@ std::vector<std::string> families_of(const Spec& spec, const Case& of, bool ever
     }
   };
   add(of.family);
+  if (choice == FamilyChoice::kOwnAndHostile) {
+    add(hostile_family(spec));
+  }
   for (const auto& [input, names] : spec.families) {
     for (const std::string& name : names) {
-      if (every || families.empty()) {
+      if (choice == FamilyChoice::kEvery || families.empty()) {
         add(name);
       }
     }
@@ -135,6 +179,7 @@ ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const Evalu
   std::vector<Case> check = named_or_all(spec, settings.check_cases, "check");
   if (settings.held_out) {
     std::ranges::copy(set_of(spec, "held_out"), std::back_inserter(check));
+    add_generated(spec, facts, settings, check);
   }
   if (settings.confirm && facts.kind != "emulator") {
     std::ranges::copy(chosen.time, std::back_inserter(check));
@@ -183,9 +228,11 @@ std::vector<CheckPoint> check_points(const Spec& spec, const std::vector<Case>& 
   std::vector<CheckPoint> points;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Case& of = cases[i];
-    const bool every = every_family && elements_of(of) <= kLargeCase;
+    const FamilyChoice choice = !every_family                  ? FamilyChoice::kOwn
+                                : elements_of(of) > kLargeCase ? FamilyChoice::kOwnAndHostile
+                                                               : FamilyChoice::kEvery;
     std::uint64_t use = 0;
-    for (const std::string& family : families_of(spec, of, every)) {
+    for (const std::string& family : families_of(spec, of, choice)) {
       CheckPoint point;
       point.case_index = static_cast<std::int32_t>(i);
       point.family = family;
@@ -197,6 +244,70 @@ std::vector<CheckPoint> check_points(const Spec& spec, const std::vector<Case>& 
     }
   }
   return points;
+}
+
+std::vector<CheckPoint> influence_points(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings,
+                                         std::vector<Case>& cases) {
+  const bool emulated = facts.kind == "emulator";
+  const std::int64_t most = emulated ? kEmulatedInfluence : kInfluence;
+  std::vector<Case> timed;
+  for (const Case& of : set_of(spec, timed_set(spec, facts))) {
+    if (std::optional<Case> cut = slim(spec, of, most)) {
+      timed.push_back(std::move(*cut));
+    }
+  }
+  std::ranges::stable_sort(timed, std::greater{}, elements_of);
+  // Of each choice of types the largest: there a half is easiest to ignore.
+  std::vector<CheckPoint> points;
+  std::set<Map<Dtype>> seen;
+  for (Case& of : timed) {
+    if (!seen.insert(of.types).second) {
+      continue;
+    }
+    std::uint64_t use = 0;
+    for (const std::string& family : families_of(spec, of, FamilyChoice::kOwnAndHostile)) {
+      CheckPoint point;
+      point.case_index = static_cast<std::int32_t>(cases.size());
+      point.family = family;
+      point.seeds = {seed_for(settings.secret, Purpose::kAdmit, settings.variant, of.id.value, use++)};
+      points.push_back(std::move(point));
+    }
+    cases.push_back(std::move(of));
+  }
+  return points;
+}
+
+std::vector<AdmissionRow> timed_among_checked(const Spec& spec, const DeviceFacts& facts) {
+  const auto with_of = [](const Case& of) {
+    std::set<std::string> names;
+    for (const Tensor& tensor : of.tensors) {
+      names.insert(tensor.name);
+    }
+    return names;
+  };
+  std::vector<AdmissionRow> rows;
+  const std::vector<Case>& timed = set_of(spec, timed_set(spec, facts));
+  for (const Case& of : timed) {
+    const bool covered = std::ranges::any_of(set_of(spec, "check"), [&](const Case& check) {
+      return check.types == of.types && with_of(check) == with_of(of) && elements_of(check) > 0;
+    });
+    if (!covered) {
+      rows.push_back(
+          {"timed case " + of.id.value, "is also checked",
+           "no check case has its types and optional tensors, so no hostile contents are tried on them; add one",
+           false});
+    }
+  }
+  if (rows.empty() && !timed.empty()) {
+    rows.push_back(
+        {"timed cases", "are also checked",
+         "all " + std::to_string(timed.size()) +
+             ": types and optional tensors occur among the check cases; timed launches are compared with the "
+             "reference at full size" +
+             (facts.kind == "emulator" ? std::string() : ", and a confirmation checks every one"),
+         true});
+  }
+  return rows;
 }
 
 }  // namespace kf

@@ -33,8 +33,17 @@ inline constexpr std::int32_t kScreenQuads = 8;
 std::vector<std::string> screening_cases(const Spec& spec, const DeviceFacts& facts, std::int32_t count);
 
 // Every check of these cases: families x fresh seeds, every other one at shifted base addresses. `every_family`: all
-// families of the spec for each case; otherwise the case's own one (large cases always).
+// families of the spec for each case (large cases: the own one and the spec's most hostile); otherwise the case's own.
 std::vector<CheckPoint> check_points(const Spec& spec, const std::vector<Case>& cases, bool every_family,
                                      Purpose purpose, const EvaluationSettings& settings);
+
+// Where half of an input must matter: cases with the extents of timed ones, cut along the reference's slice axis, and
+// the families that full-size checks use. Cases are appended to `cases`, which the points index.
+std::vector<CheckPoint> influence_points(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings,
+                                         std::vector<Case>& cases);
+
+// What is timed is also checked: each timed case's types and optional tensors occur in a check case too, where all
+// families are tried on them.
+std::vector<AdmissionRow> timed_among_checked(const Spec& spec, const DeviceFacts& facts);
 
 }  // namespace kf

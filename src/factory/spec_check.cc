@@ -19,7 +19,10 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
     return std::nullopt;
   }
   EvaluationSettings settings;
-  const std::vector<Case> cases = choose_cases(*factory.spec, factory.facts, settings).probe;
+  std::vector<Case> cases = choose_cases(*factory.spec, factory.facts, settings).probe;
+  const std::size_t checked = cases.size();
+  std::vector<CheckPoint> points = check_points(*factory.spec, cases, true, Purpose::kAdmit, settings);
+  std::vector<CheckPoint> influence = influence_points(*factory.spec, factory.facts, settings, cases);
   const JobBuilder::Baseline& naive = jobs.baselines().front();
   std::expected<Arm, Verdict> arm =
       jobs.arm("baseline:" + naive.name, naive.candidate, cases, tune_points(naive.candidate.plan).front(), stop);
@@ -27,9 +30,13 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
     why_not = "the baseline " + naive.name + " was refused: " + arm.error().message;
     return std::nullopt;
   }
-  std::vector<CheckPoint> points = check_points(*factory.spec, cases, false, Purpose::kAdmit, settings);
-  Outcome outcome = factory.rig->run(jobs.admission_job(cases, std::move(*arm), std::move(points), stop), stop);
+  const Job job = jobs.admission_job(cases, checked, std::move(*arm), std::move(points), std::move(influence), stop);
+  Outcome outcome = factory.rig->run(job, stop);
   if (AdmissionReport* report = std::get_if<AdmissionReport>(&outcome)) {
+    for (AdmissionRow& row : timed_among_checked(*factory.spec, factory.facts)) {
+      report->admitted = report->admitted && row.ok;
+      report->rows.push_back(std::move(row));
+    }
     return std::move(*report);
   }
   const Fault* fault = std::get_if<Fault>(&outcome);

@@ -44,12 +44,15 @@ constexpr std::array<JsonKey, 8> kOutputKeys{{{"shape", true},
                                               {"values", false, kValuesFrom},
                                               {"description"}}};
 constexpr std::array<JsonKey, 2> kReferenceKeys{{{"cuda", true}, {"slice"}}};
-constexpr std::array<JsonKey, 5> kToleranceKeys{{{"ulp"}, {"acc"}, {"cond"}, {"rms"}, {"region"}}};
+constexpr std::array<JsonKey, 8> kToleranceKeys{
+    {{"ulp"}, {"acc"}, {"cond"}, {"rms"}, {"region"}, {"exact"}, {"ties"}, {"ill_conditioned"}}};
+constexpr std::array<JsonKey, 2> kTiesKeys{{{"of", true}, {"along", true}}};
 constexpr std::array<JsonKey, 3> kWorkKeys{{{"read_bytes", true}, {"write_bytes", true}, {"flops"}}};
 constexpr std::array<JsonKey, 4> kCasesKeys{{{"check", true}, {"time"}, {"emulate"}, {"held_out"}}};
 constexpr std::array<JsonKey, 3> kCaseKeys{{{"with"}, {"family"}, {"values"}}};
 constexpr std::array<JsonKey, 1> kTargetKeys{{{"arch", true, kArchs}}};
-constexpr std::array<JsonKey, 4> kLimitsKeys{{{"workspace_bytes"}, {"deterministic"}, {"nvrtc_flags"}, {"allow"}}};
+constexpr std::array<JsonKey, 5> kLimitsKeys{
+    {{"workspace_bytes"}, {"deterministic"}, {"nvrtc_flags"}, {"allow"}, {"cliff"}}};
 constexpr std::array<JsonKey, 4> kObjectiveKeys{
     {{"minimise", false, kMinimise}, {"aggregate", false, kAggregates}, {"state", false, kCacheStates}, {"veto"}}};
 constexpr std::array<JsonKey, 3> kBaselineKeys{{{"name", true}, {"cuda"}, {"python"}}};
@@ -58,13 +61,14 @@ constexpr std::array<JsonKey, 3> kBaselineKeys{{{"name", true}, {"cuda"}, {"pyth
 
 const JsonShape kSpec{"spec", kSpecKeys}, kAxis{"axis", kAxisKeys}, kInput{"input", kInputKeys},
     kOutput{"output", kOutputKeys}, kReference{"reference", kReferenceKeys}, kTolerance{"tolerance", kToleranceKeys},
-    kWork{"work", kWorkKeys}, kCases{"cases", kCasesKeys}, kCase{"case", kCaseKeys}, kTarget{"target", kTargetKeys},
-    kLimits{"limits", kLimitsKeys}, kObjective{"objective", kObjectiveKeys}, kBaseline{"baseline", kBaselineKeys};
+    kTies{"ties", kTiesKeys}, kWork{"work", kWorkKeys}, kCases{"cases", kCasesKeys}, kCase{"case", kCaseKeys},
+    kTarget{"target", kTargetKeys}, kLimits{"limits", kLimitsKeys}, kObjective{"objective", kObjectiveKeys},
+    kBaseline{"baseline", kBaselineKeys};
 
 std::span<const JsonShape* const> shapes() {
-  static constexpr std::array<const JsonShape*, 13> kAll{&kSpec,      &kAxis,      &kInput,   &kOutput, &kReference,
-                                                         &kTolerance, &kWork,      &kCases,   &kCase,   &kTarget,
-                                                         &kLimits,    &kObjective, &kBaseline};
+  static constexpr std::array<const JsonShape*, 14> kAll{&kSpec,      &kAxis,      &kInput,    &kOutput, &kReference,
+                                                         &kTolerance, &kWork,      &kCases,    &kCase,   &kTarget,
+                                                         &kLimits,    &kObjective, &kBaseline, &kTies};
   return kAll;
 }
 

@@ -31,8 +31,8 @@ inline constexpr std::array<std::string_view, 11> kNvrtcFlags{
     "--restrict"};
 
 // Shapes of objects. A case's keys are the spec's own names beside kCase's.
-extern const JsonShape kSpec, kAxis, kInput, kOutput, kReference, kTolerance, kWork, kCases, kCase, kTarget, kLimits,
-    kObjective, kBaseline;
+extern const JsonShape kSpec, kAxis, kInput, kOutput, kReference, kTolerance, kTies, kWork, kCases, kCase, kTarget,
+    kLimits, kObjective, kBaseline;
 std::span<const JsonShape* const> shapes();  // all of them
 
 }  // namespace kf::spec_json

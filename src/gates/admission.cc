@@ -5,8 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "gates/admission_numbers.h"
 #include "gates/elements.h"
 #include "gates/gates.h"
+#include "gates/influence.h"
 #include "gates/launch_check.h"
 #include "gates/verdicts.h"
 
@@ -16,12 +18,18 @@ namespace {
 // Null candidates go through host memory, so only cases of moderate size are used.
 constexpr std::int64_t kNullBytes = 32LL << 20;
 constexpr std::size_t kNullCases = 3;
+constexpr std::size_t kEmulatedNumbers = 8;  // points; each takes six launches
 // Where a constant may be the right answer.
 constexpr std::array<std::string_view, 3> kFlatFamilies{"zero", "zeros_signed", "constant"};
 
 std::uint64_t seed_at(const CheckPoint& point, std::size_t index) {
   return index < point.seeds.size() ? point.seeds[index]
                                     : derive_seed(point.seeds.empty() ? 0 : point.seeds[0], 900 + index);
+}
+
+std::string baseline_name(const Job& job) {
+  const std::string& name = job.arms[0].name;
+  return "baseline " + (name.starts_with("baseline:") ? name.substr(name.find(':') + 1) : name);
 }
 
 class Admission {
@@ -38,6 +46,8 @@ class Admission {
       sensitivity(*point);
     }
     insensitive_inputs();
+    numbers();
+    append(influence_rows(bench_, job_, checker_.reference()));
     return std::move(report_);
   }
 
@@ -77,7 +87,7 @@ class Admission {
       launch.misalign = point.misalign;
       const LaunchResult result = checker_.check(launch);
       if (result.refusal) {
-        row("baseline " + job_.arms[0].name + " on " + case_of(point).id.value + " (" + point.family + ")", "passes",
+        row(baseline_name(job_) + " on " + case_of(point).id.value + " (" + point.family + ")", "passes",
             result.refusal->reason + ": " + result.refusal->message, false);
         if (!bench_.alive()) {
           throw RigFailure{
@@ -86,7 +96,26 @@ class Admission {
         return;
       }
     }
-    row("baseline " + job_.arms[0].name, "passes", "passed " + std::to_string(checker_.launches()) + " checks", true);
+    row(baseline_name(job_), "passes", "passed " + std::to_string(checker_.launches()) + " checks", true);
+  }
+
+  // Orders of summation, conditioning and exactness, on every family of the smaller cases.
+  void numbers() {
+    AdmissionNumbers numbers(bench_, job_, checker_.reference(), modules_);
+    std::size_t left = bench_.device().facts().kind == "emulator" ? kEmulatedNumbers : job_.checks.size();
+    for (const CheckPoint& point : job_.checks) {
+      if (left > 0 && bytes_of(case_of(point)) <= kNullBytes) {
+        numbers.look_at(point);
+        --left;
+      }
+    }
+    append(numbers.rows());
+  }
+  void append(std::vector<AdmissionRow> rows) {
+    for (AdmissionRow& added : rows) {
+      report_.admitted = report_.admitted && added.ok;
+      report_.rows.push_back(std::move(added));
+    }
   }
 
   // Buffers with the point's contents; `seed_of_one` gives one input other contents.

@@ -155,6 +155,12 @@ std::string mismatch_message(const Mismatch& m) {
       text += ", allowed difference " + number(m.worst_bound) + " (" + number(m.worst_ratio) + " times too far)";
     }
   }
+  if (m.inexact) {
+    text +=
+        ". These inputs are small integers (or a single one a row), for which every intermediate result is exact in "
+        "float32, so "
+        "the output must be the reference, rounded once: something is computed or kept in fewer bits";
+  }
   return m.shape.empty() ? text : text + ". " + m.shape;
 }
 

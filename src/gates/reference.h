@@ -12,19 +12,28 @@ namespace kf {
 // nothing behind: its buffers are poisoned again before they are released.
 class Reference {
  public:
-  Reference(Bench& bench, const Job& job) : bench_(bench), job_(job), modules_(bench, job.reference.builds) {}
+  Reference(Bench& bench, const Job& job) : Reference(bench, job, job.reference) {}
+  // Another compilation of the reference (ReferenceVariant), for values().
+  Reference(Bench& bench, const Job& job, const ReferenceArm& arm)
+      : bench_(bench), job_(job), arm_(arm), modules_(bench, arm.builds) {}
 
   // Every output of `buffers` (a launch of job.cases[index] with `contents`) against the reference, slice by slice.
-  // One Mismatch for each output, in the case's order; wrong == 0: within its bound.
+  // One Mismatch for each output, in the case's order; wrong == 0: within its bound, or excused by a rule of the spec
+  // (excuse.h). Outputs keep what the launch wrote.
   std::vector<Mismatch> compare(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
                                 std::uint64_t scrub_seed);
 
-  // The reference's own values of one output, dense, on the host: for admission's null candidates.
+  // How the elements of an output lie in its buffer, which has eight bytes for each.
+  enum class Form : std::uint8_t { kFloat64, kFloat32, kFloat32Pairs };
+  // The reference's own values of one output or condition, dense and row-major, on the host.
   std::vector<double> values(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
-                             const std::string& output, std::uint64_t scrub_seed);
+                             const std::string& output, std::uint64_t scrub_seed, Form form = Form::kFloat64);
 
  private:
   struct Part;
+  enum class Strictness : std::uint8_t { kAsTheFamilyWants, kBoundOnly };
+  std::vector<Mismatch> compare_once(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
+                                     std::uint64_t scrub_seed, Strictness strictness);
   template <class Use>
   void for_each_part(std::int32_t index, const CaseBuffers& buffers, const Contents& contents, std::uint64_t scrub_seed,
                      const Use& use);
@@ -32,6 +41,7 @@ class Reference {
 
   Bench& bench_;
   const Job& job_;
+  const ReferenceArm& arm_;
   Modules modules_;
 };
 

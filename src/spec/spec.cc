@@ -113,8 +113,8 @@ OrErrors<Spec> parse(std::string_view json, const std::string& file, const FileR
   read_limits(root["limits"], spec);
   check_axis_references(root, spec);
   read_reference(root["reference"], read, spec);
-  read_tolerance(root, spec);
   read_families(root["families"], spec);
+  read_tolerance(root, spec);
   read_relations(root["relations"], spec);
   read_objective(root["objective"], spec);
   read_baselines(root["baselines"], read, spec);

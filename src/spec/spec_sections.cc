@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "case_builder.h"
 #include "format/nearest.h"
 #include "format/spec_json.h"
 #include "spec_reader.h"
@@ -47,7 +48,7 @@ SourceFile read_file(const JsonAt& at, const FileReader& read) {
   return file;
 }
 
-bool is_exact(const Spec& spec, const std::string& dtype) {
+bool only_integers(const Spec& spec, const std::string& dtype) {
   if (const auto known = dtype_from_string(dtype)) {
     return !is_floating(*known);
   }
@@ -77,13 +78,75 @@ std::vector<std::string> read_region(const JsonAt& at, const TensorSpec& output)
   return region;
 }
 
-Bound read_bound(const JsonAt& at, const TensorSpec& output) {
+// "exact": families under which outputs must be the reference, rounded. Each must be one that some input draws from.
+std::vector<std::string> read_exact(const JsonAt& at, const Spec& spec) {
+  std::vector<std::string> exact;
+  if (!at.present()) {
+    return exact;
+  }
+  for (const JsonAt& item : at.items()) {
+    exact.push_back(item.string());
+    const bool drawn = std::ranges::any_of(spec.families, [&](const auto& entry) {
+      return std::ranges::find(entry.second, exact.back()) != entry.second.end();
+    });
+    if (!drawn) {
+      item.error("no input lists the family \"" + exact.back() + "\", so nothing would be tested with it",
+                 "add it to \"families\" of the inputs that it is meant for");
+    }
+  }
+  return exact;
+}
+
+// "ties": which indices an index output may hold.
+void read_ties(const JsonAt& at, const Spec& spec, const TensorSpec& output, Bound& bound) {
+  if (!at.present() || !at.check(spec_json::kTies)) {
+    return;
+  }
+  bound.ties_of = at["of"].string();
+  bound.ties_along = at["along"].string();
+  if (!only_integers(spec, output.dtype)) {
+    at.error("\"" + output.name + "\" is no output of integers; only indices have ties");
+  }
+  const TensorSpec* indexed = find_tensor(spec, bound.ties_of);
+  if (indexed == nullptr || indexed->scalar || indexed->role == TensorRole::kOutput) {
+    at["of"].error("\"" + bound.ties_of + "\" is no input tensor; inputs: " + joined(tensor_names(spec, true)));
+    return;
+  }
+  std::vector<std::string> dims;
+  for (const Expression& size : indexed->shape) {
+    dims.push_back(size.text());
+  }
+  if (std::ranges::count(dims, bound.ties_along) != 1) {
+    at["along"].error("\"" + bound.ties_along + "\" is not exactly one dim of \"" + bound.ties_of +
+                      "\"; its dims: " + joined(dims));
+  }
+  for (const std::string& dim : dims) {
+    const bool in_output =
+        std::ranges::any_of(output.shape, [&](const Expression& size) { return size.text() == dim; });
+    if (dim != bound.ties_along && !in_output) {
+      at.error("\"" + output.name + "\" lacks the dim " + dim + " of \"" + bound.ties_of +
+               "\": nothing says which part of it an index points into");
+    }
+  }
+}
+
+constexpr double kMostIllConditioned = 0.01;
+
+Bound read_bound(const JsonAt& at, const Spec& spec, const TensorSpec& output) {
   Bound bound;
   bound.ulp = at["ulp"].number(0.0, 1.0);
   bound.acc = at["acc"].number(0.0, 0.0);
   bound.condition = at["cond"].string();
   bound.rms = at["rms"].number(0.0, 0.0);
   bound.region = read_region(at["region"], output);
+  bound.exact = read_exact(at["exact"], spec);
+  read_ties(at["ties"], spec, output, bound);
+  bound.ill_conditioned = at["ill_conditioned"].number(0.0, 0.0);
+  if (bound.ill_conditioned > kMostIllConditioned) {
+    at["ill_conditioned"].error(
+        "found " + number_text(bound.ill_conditioned) + "; at most 0.01 of an output may be left out",
+        "draw the inputs from families that stay away from the operation's jumps");
+  }
   if (at["cond"].present() && (!bound.condition.ends_with("__cond") || bound.condition.size() == 6)) {
     at["cond"].error("found \"" + bound.condition + "\"; a condition's name ends in __cond, as in \"" + output.name +
                      "__cond\"");
@@ -143,12 +206,12 @@ void read_tolerance(const JsonAt& root, Spec& spec) {
     if (std::ranges::find(outputs, name) == outputs.end()) {
       value.error("\"" + name + "\" is no output; outputs: " + joined(outputs), did_you_mean(name, outputs));
     } else if (value.check(spec_json::kTolerance)) {
-      spec.tolerance[name] = read_bound(value, *find_tensor(spec, name));
+      spec.tolerance[name] = read_bound(value, spec, *find_tensor(spec, name));
     }
   }
   for (const std::string& name : outputs) {
-    const bool exact = is_exact(spec, find_tensor(spec, name)->dtype);
-    if (!spec.tolerance.contains(name) && !exact && at.is(JsonNode::Kind::kObject) && !at[name].present()) {
+    const bool integers = only_integers(spec, find_tensor(spec, name)->dtype);
+    if (!spec.tolerance.contains(name) && !integers && at.is(JsonNode::Kind::kObject) && !at[name].present()) {
       at.error("the output \"" + name + "\" has no tolerance", "for example {\"ulp\": 1, \"acc\": 2}");
     }
     if (!spec.tolerance.contains(name)) {
@@ -235,6 +298,10 @@ void read_limits(const JsonAt& at, Spec& spec) {
       item.word(spec_json::kNvrtcFlags, 0);
       spec.limits.nvrtc_flags.push_back(item.string());
     }
+  }
+  spec.limits.cliff = at["cliff"].number(0.0, spec.limits.cliff);
+  if (at["cliff"].present() && spec.limits.cliff > 0.0 && spec.limits.cliff < 1.0) {
+    at["cliff"].error("found " + number_text(spec.limits.cliff) + "; a factor of at least 1 is expected, or 0 for any");
   }
   if (at["allow"].present()) {
     for (const JsonAt& item : at["allow"].items()) {

@@ -174,13 +174,14 @@ TEST_F(EvaluationTest, ConfirmsWithOtherSeedsHeldOutCasesAndTimedShapes) {
   const Evaluation result = run("NS=500");
   ASSERT_TRUE(result.score);
   EXPECT_TRUE(result.score->confirmed);
-  std::size_t confirmed_cases = 0;
+  std::size_t confirmed_cases = 0, held_out_cases = 0;
   bool held_out = false, timed = false;
   for (const Job& job : rig.jobs()) {
     if (job.kind == Job::Kind::kConfirm) {
       confirmed_cases += job.cases.size();
       for (const Case& of : job.cases) {
         held_out = held_out || of.set == "held_out";
+        held_out_cases += of.set == "held_out";
         timed = timed || of.set == "time";
       }
       for (const CheckPoint& check : job.checks) {
@@ -190,7 +191,8 @@ TEST_F(EvaluationTest, ConfirmsWithOtherSeedsHeldOutCasesAndTimedShapes) {
       }
     }
   }
-  EXPECT_EQ(confirmed_cases, 4U + 1U + 3U);
+  EXPECT_EQ(confirmed_cases, 4U + 3U + held_out_cases);
+  EXPECT_EQ(held_out_cases, 1U + 12U);  // the spec's own, and generated neighbours of its timed ones
   EXPECT_TRUE(held_out);
   EXPECT_TRUE(timed);
 }

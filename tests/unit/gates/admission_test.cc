@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "gates/gates.h"
 #include "tests/fakes/toy_operation.h"
@@ -132,6 +133,182 @@ TEST(Admission, NeedsABaseline) {
   job.arms.clear();
   const auto device = make_host_device(fakes::toy_device());
   EXPECT_FALSE(run_admission(*device, job, [](Phase) {}));
+}
+
+// ---- numbers: orders of summation, conditioning, exact probes --------------------------------------
+
+// The toy reference in float32, with an error of its own; outputs lie as floats in the float64 buffer.
+ReferenceVariant in_float32(const std::vector<Case>& cases, const std::string& entry) {
+  ReferenceVariant variant;
+  variant.kind = ReferenceVariant::Kind::kFloat32;
+  variant.arm = fakes::toy_reference(cases);
+  for (ReferencePlan& plan : variant.arm.plans) {
+    for (Launch& launch : plan.plan.launches) {
+      launch.entry = entry;
+    }
+    if (plan.tail_plan) {
+      for (Launch& launch : plan.tail_plan->launches) {
+        launch.entry = entry;
+      }
+    }
+  }
+  return variant;
+}
+fakes::HostKernel float_reference(float error) {
+  return [error](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
+    for (int i = 0; i < m * n; ++i) {
+      const float product = launch.scalar<float>(4) * launch.pointer<const float>(0)[i / n * ldx + i % n];
+      launch.pointer<float>(2)[i] = (product + launch.pointer<const float>(1)[i % n]) * (1.0F + error);
+    }
+    return {};
+  };
+}
+// The variants of an admission: float32 with `error`, and inputs that may be moved (the toy's are float32 already).
+Job with_variants(Job job) {
+  job.variants.push_back(in_float32(job.cases, "float_reference"));
+  ReferenceVariant wide;
+  wide.kind = ReferenceVariant::Kind::kWideInputs;
+  wide.cases = job.cases;
+  wide.arm = job.reference;
+  job.variants.push_back(std::move(wide));
+  return job;
+}
+fakes::HostDeviceOptions device_with(float error) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["float_reference"] = float_reference(error);
+  return options;
+}
+
+TEST(AdmissionNumbers, FindOrdersOfSummationWithinHalfOfTheBound) {
+  const AdmissionReport report = admit(with_variants(admission()), device_with(0));
+  EXPECT_TRUE(report.admitted);
+  ASSERT_NE(row(report, "the reference in float32"), nullptr);
+  EXPECT_THAT(row(report, "the reference in float32")->found, HasSubstr("of the bound, at y["));
+  EXPECT_NE(row(report, "float32 order: the baseline"), nullptr);
+}
+
+TEST(AdmissionNumbers, RefuseABoundThatAnHonestOrderNeedsMoreThanHalfOf) {
+  Job job = with_variants(admission());
+  job.bounds["y"] = {.ulp = 1, .acc = 2, .condition = "y__cond"};
+  const AdmissionReport report = admit(job, device_with(0x1p-21F));  // about 4 ulp, where few inputs cancel
+  EXPECT_FALSE(report.admitted);
+  EXPECT_FALSE(row(report, "the reference in float32")->ok);
+  EXPECT_THAT(row(report, "the reference in float32")->found, HasSubstr("raise acc"));
+  EXPECT_TRUE(row(report, "float32 order: the baseline")->ok);
+}
+
+TEST(AdmissionNumbers, SayWhyAnOrderWasNotTriedAndHowToOfferIt) {
+  Job job = with_variants(admission());
+  job.variants[0].unavailable = "it does not compile";
+  const AdmissionReport report = admit(job, device_with(0));
+  EXPECT_TRUE(report.admitted);
+  EXPECT_THAT(row(report, "the reference in float32")->found, HasSubstr("not tried: it does not compile"));
+  EXPECT_THAT(row(report, "the reference in float32")->found, HasSubstr("`double` read as `float`"));
+}
+
+TEST(AdmissionNumbers, CountIllConditionedElementsAndAskTheSpecToStateThem) {
+  // A jump at zero: any order that rounds differently may land on the other side.
+  fakes::HostDeviceOptions options = device_with(0);
+  const auto steps = [](auto* out, const fakes::HostLaunch& launch, float nudge, int axis) {
+    const int m = launch.scalar<int>(axis), n = launch.scalar<int>(axis + 1), ldx = launch.scalar<int>(axis + 2);
+    for (int i = 0; i < m * n; ++i) {
+      const float x = launch.pointer<const float>(0)[i / n * ldx + i % n] * 8;
+      out[i] = std::floor(x + (x - std::floor(x) > 0.9999F ? nudge : 0.0F)) + 0.5F;
+    }
+  };
+  options.kernels["reference"] = [&](const fakes::HostLaunch& launch) -> OrFault<void> {
+    steps(launch.pointer<double>(2), launch, 0, 5);
+    for (int i = 0; i < launch.scalar<int>(5) * launch.scalar<int>(6); ++i) {
+      launch.pointer<double>(3)[i] = 1;
+    }
+    return {};
+  };
+  options.kernels["float_reference"] = [&](const fakes::HostLaunch& launch) -> OrFault<void> {
+    steps(launch.pointer<float>(2), launch, 1, 5);
+    return {};
+  };
+  Job job = with_variants(admission());
+  job.checks.resize(1);
+  job.checks[0].family = "sorted";
+  const AdmissionReport report = admit(job, options);
+  const AdmissionRow* found = row(report, "ill-conditioned elements of y");
+  ASSERT_NE(found, nullptr);
+  EXPECT_THAT(found->found, HasSubstr(" of "));
+}
+
+TEST(AdmissionNumbers, RefuseExactContentsThatNoFloat32KernelGetsExactly) {
+  Job job = with_variants(admission());
+  for (CheckPoint& point : job.checks) {
+    point.family = "normal";
+  }
+  job.bounds["y"].exact = {"normal"};
+  const AdmissionReport report = admit(job, device_with(0x1p-22F));
+  EXPECT_FALSE(report.admitted);
+  EXPECT_FALSE(row(report, "exact probe of y: normal")->ok);
+}
+
+TEST(AdmissionNumbers, OfferExactProbesThatTheSpecDoesNotAskFor) {
+  Job job = with_variants(admission());
+  for (CheckPoint& point : job.checks) {
+    point.family = "integers";
+  }
+  const AdmissionReport report = admit(job, device_with(0));
+  ASSERT_NE(row(report, "exact probe of y: integers"), nullptr);
+  EXPECT_TRUE(row(report, "exact probe of y: integers")->ok);
+  EXPECT_THAT(row(report, "exact probe of y: integers")->found, HasSubstr("\"exact\": [\"integers\"]"));
+}
+
+// ---- influence: half of an input must matter --------------------------------------------------------
+
+// y[row][column] = x + the mean of the row, by a share: a small one hides within the bound.
+fakes::HostKernel mean_reference(double share) {
+  return [share](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
+    for (int row = 0; row < m; ++row) {
+      const float* x = launch.pointer<const float>(0) + row * ldx;
+      double sum = 0;
+      for (int i = 0; i < n; ++i) {
+        sum += x[i];
+      }
+      for (int i = 0; i < n; ++i) {
+        launch.pointer<double>(2)[row * n + i] = x[i] + share * sum / n;
+        launch.pointer<double>(3)[row * n + i] = 1;
+      }
+    }
+    return {};
+  };
+}
+Job with_influence() {
+  Job job = admission();
+  job.checks.clear();
+  job.influence = {{0, "normal", {5}, 0}};
+  return job;
+}
+
+TEST(Influence, SaysWhereEveryHalfMatters) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = mean_reference(1.0);
+  const AdmissionReport report = admit(with_influence(), options);
+  ASSERT_NE(row(report, "half of x along N"), nullptr);
+  EXPECT_TRUE(row(report, "half of x along N")->ok);
+  EXPECT_EQ(row(report, "half of x along M"), nullptr);  // rows are alone
+}
+
+TEST(Influence, RefusesASpecInWhichHalfOfAnInputMayBeIgnored) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = mean_reference(1e-9);
+  const AdmissionReport report = admit(with_influence(), options);
+  EXPECT_FALSE(report.admitted);
+  ASSERT_NE(row(report, "half of x along N"), nullptr);
+  EXPECT_FALSE(row(report, "half of x along N")->ok);
+  EXPECT_THAT(row(report, "half of x along N")->found, HasSubstr("more variation"));
+}
+
+TEST(Influence, IsNotAskedWhereEachOutputDependsOnItsOwnInput) {
+  const AdmissionReport report = admit(with_influence());
+  EXPECT_NE(row(report, "halves of the inputs"), nullptr);
+  EXPECT_TRUE(row(report, "halves of the inputs")->ok);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <algorithm>
 
 #include "gates/gates.h"
@@ -447,6 +449,47 @@ TEST(Check, ReferenceReadsWhatAnInoutTensorHeldBefore) {
   }
   const Verdict verdict = verdict_of(job, options);
   EXPECT_TRUE(verdict.passed) << verdict.message;
+}
+
+// ---- exact probes ------------------------------------------------------------------------------------
+
+TEST(ExactProbe, RefusesWhatTheBoundAllowsWhereIntegersMakeEveryStepExact) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["one_ulp"] = [right = options.kernels.at("good")](const fakes::HostLaunch& launch) {
+    OrFault<void> done = right(launch);
+    for (int i = 0; i < launch.scalar<int>(4) * launch.scalar<int>(5); ++i) {
+      float& value = launch.pointer<float>(2)[i];
+      value = std::nextafter(value, 1e30F);
+    }
+    return done;
+  };
+  Job job = fakes::toy_check("one_ulp", {fakes::toy_case(5, 16)});
+  job.bounds["y"] = {.ulp = 1, .acc = 2, .condition = "y__cond"};
+  job.checks[0].family = "integers";
+  const auto verdict_of = [&](const Job& checked) {
+    const auto device = make_host_device(options);
+    const auto report = run_check(*device, checked, [](Phase) {});
+    return report ? report->verdict : Verdict{};
+  };
+  EXPECT_TRUE(verdict_of(job).passed);
+  job.bounds["y"].exact = {"integers"};
+  const Verdict refused = verdict_of(job);
+  EXPECT_FALSE(refused.passed);
+  EXPECT_EQ(refused.reason, "inexact");
+  EXPECT_NE(refused.message.find("rounded once"), std::string::npos);
+  job.arms = {fakes::toy_arm("candidate", "good", job.cases)};
+  EXPECT_TRUE(verdict_of(job).passed);
+}
+
+TEST(ExactProbe, IsAMismatchWhereTheBoundIsBrokenToo) {
+  Job job = fakes::toy_check("low_precision", {fakes::toy_case(5, 16)});
+  job.bounds["y"] = {.ulp = 1, .acc = 2, .condition = "y__cond"};
+  job.bounds["y"].exact = {"integers"};
+  job.checks[0].family = "integers";
+  const auto device = make_host_device(fakes::toy_device());
+  const auto report = run_check(*device, job, [](Phase) {});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->verdict.reason, "mismatch");
 }
 
 }  // namespace

@@ -78,5 +78,36 @@ TEST(Elements, OfAScalarAreOne) {
   EXPECT_EQ(dense_elements(Bytes{std::byte{7}}, tensor), Bytes{std::byte{7}});
 }
 
+TEST(Decode, UndoesEncodeForEveryPatternOfNarrowTypes) {
+  for (const Dtype dtype : {Dtype::kBfloat16, Dtype::kFloat16, Dtype::kFloat8E4m3fn, Dtype::kFloat8E5m2,
+                            Dtype::kFloat8E8m0, Dtype::kInt16, Dtype::kInt8, Dtype::kUint8}) {
+    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << (8 * size_in_bytes(dtype)); ++bits) {
+      const double value = decode_element(bits, dtype);
+      if (std::isnan(value)) {
+        continue;
+      }
+      ASSERT_EQ(encode_element(value, dtype), bits) << to_string(dtype) << " " << bits;
+    }
+  }
+}
+
+TEST(Decode, KnowsInfNanAndSigns) {
+  EXPECT_EQ(decode_element(0x7F80, Dtype::kBfloat16), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(decode_element(0x7FC0, Dtype::kBfloat16)));
+  EXPECT_TRUE(std::isnan(decode_element(0x7F, Dtype::kFloat8E4m3fn)));
+  EXPECT_EQ(decode_element(0x7E, Dtype::kFloat8E4m3fn), 448.0);
+  EXPECT_EQ(decode_element(0xFF, Dtype::kInt8), -1.0);
+  EXPECT_EQ(decode_element(0xFF, Dtype::kUint8), 255.0);
+  EXPECT_EQ(encode_element(-std::numeric_limits<double>::infinity(), Dtype::kFloat16), 0xFC00U);
+  EXPECT_EQ(encode_element(std::nan(""), Dtype::kBfloat16), 0x7FC0U);
+}
+
+TEST(UnitInLastPlace, IsThatOfTheBinadeAndNeverBelowTheSmallestSubnormal) {
+  EXPECT_EQ(unit_in_last_place(1.0, Dtype::kFloat32), 0x1p-23);
+  EXPECT_EQ(unit_in_last_place(-1.99, Dtype::kBfloat16), 0x1p-7);
+  EXPECT_EQ(unit_in_last_place(0.0, Dtype::kFloat16), 0x1p-24);
+  EXPECT_EQ(unit_in_last_place(7.0, Dtype::kInt32), 0.0);
+}
+
 }  // namespace
 }  // namespace kf

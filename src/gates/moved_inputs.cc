@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gates/moved_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "gates/elements.h"
+
+namespace kf {
+namespace {
+
+const ReferenceVariant* wide_variant(const Job& job) {
+  const auto found = std::ranges::find(job.variants, ReferenceVariant::Kind::kWideInputs, &ReferenceVariant::kind);
+  return found == job.variants.end() ? nullptr : &*found;
+}
+
+double moved(double value, bool up) {
+  if (value == 0.0 || !std::isfinite(value)) {
+    return value;
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float next = std::nextafter(static_cast<float>(value), up ? infinity : -infinity);
+  return std::isfinite(next) ? static_cast<double>(next) : value;
+}
+
+}  // namespace
+
+double allowed_error(const Bound& bound, Dtype dtype, double reference, double condition) {
+  const double size = !bound.condition.empty() && std::isfinite(condition) ? condition : reference;
+  return bound.ulp * unit_in_last_place(reference, dtype) + bound.acc * 0x1p-24 * std::abs(size);
+}
+
+std::string MovedInputs::why_not(const Job& job, std::int32_t index) {
+  const ReferenceVariant* wide = wide_variant(job);
+  if (wide == nullptr || !wide->unavailable.empty()) {
+    return wide == nullptr ? "there is no reference for float32 inputs" : wide->unavailable;
+  }
+  const Case& of = job.cases[static_cast<std::size_t>(index)];
+  for (const Tensor& tensor : of.tensors) {
+    if (tensor.role == TensorRole::kInout) {
+      return tensor.name + " is read and written";
+    }
+  }
+  return "";
+}
+
+MovedInputs::MovedInputs(Bench& bench, const Job& job, std::int32_t index, const CaseBuffers& launch,
+                         const Contents& contents, std::uint64_t seed)
+    : bench_(bench),
+      index_(index),
+      contents_(contents),
+      seed_(seed),
+      wide_(wide_variant(job)->cases[static_cast<std::size_t>(index)]),
+      buffers_(bench, wide_, no_workspaces_, 0),
+      reference_(bench, job, wide_variant(job)->arm) {
+  for (std::size_t i = 0; i < wide_.tensors.size(); ++i) {
+    if (wide_.tensors[i].role == TensorRole::kInput && wide_.tensors[i].elements() > 0) {
+      move(launch, i);
+    }
+  }
+}
+
+void MovedInputs::move(const CaseBuffers& launch, std::size_t input) {
+  const Tensor& from = launch.of().tensors[input];
+  const Tensor& to = wide_.tensors[input];
+  const Bytes narrow = bench_.must(bench_.device().read(launch.tensors()[input], 0, from.span_bytes()), "reading");
+  std::vector<double> values = decode_elements(dense_elements(narrow, from), from.dtype);
+  if (is_floating(from.dtype)) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = moved(values[i], (derive_seed(seed_, i) & 1) != 0);
+    }
+  }
+  Bytes span(static_cast<std::size_t>(to.span_bytes()));
+  place_elements(encode_elements(values, to.dtype), to, span);
+  bench_.must(bench_.device().write(buffers_.tensors()[input], 0, span), "writing moved inputs");
+}
+
+std::vector<double> MovedInputs::values(const std::string& output) {
+  return reference_.values(index_, buffers_, contents_, output, derive_seed(seed_, 1));
+}
+
+}  // namespace kf

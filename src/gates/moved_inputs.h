@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gates/reference.h"
+
+namespace kf {
+
+// How far an output element may be from a reference value, as the comparison on the device has it (kf_compare).
+double allowed_error(const Bound& bound, Dtype dtype, double reference, double condition);
+
+// The reference of a launch's inputs when each of their elements is moved by one unit in the last place of float32, up
+// or down at random: what a kernel's first rounding may amount to. Narrower inputs are given as float32 for that.
+class MovedInputs {
+ public:
+  // Why this case cannot be tried with these variants; empty: it can.
+  static std::string why_not(const Job& job, std::int32_t index);
+
+  MovedInputs(Bench& bench, const Job& job, std::int32_t index, const CaseBuffers& launch, const Contents& contents,
+              std::uint64_t seed);
+  // Of an output, dense.
+  std::vector<double> values(const std::string& output);
+
+ private:
+  void move(const CaseBuffers& launch, std::size_t input);
+
+  Bench& bench_;
+  std::int32_t index_;
+  const Contents& contents_;
+  std::uint64_t seed_;
+  const Case& wide_;
+  std::vector<Workspace> no_workspaces_;
+  CaseBuffers buffers_;
+  Reference reference_;
+};
+
+}  // namespace kf
