@@ -47,25 +47,8 @@ std::string cases_of(const Attempt& attempt) {
   return attempt.score && attempt.state == AttemptState::kMeasured ? std::to_string(attempt.score->cases.size()) : "-";
 }
 
-}  // namespace
-
-void print_leader_board(Console& console, std::span<const Attempt> attempts) {
-  std::vector<const Attempt*> order;
-  for (const Attempt& attempt : attempts) {
-    order.push_back(&attempt);
-  }
-  std::ranges::stable_sort(order, [](const Attempt* a, const Attempt* b) { return rank(*a) < rank(*b); });
-  Table table({"attempt", "speed-up", "cases", "outcome", "role", "from", "hypothesis"});
-  for (const Attempt* attempt : order) {
-    table.add({std::to_string(attempt->id.value), figure(*attempt), cases_of(*attempt), outcome_of(*attempt),
-               std::string(to_string(attempt->role)), attempt->parent ? std::to_string(attempt->parent->value) : "-",
-               cut_line(attempt->hypothesis, 60)});
-  }
-  console.table(table);
-}
-
 // Where the emulator's figures come from.
-static void print_estimates(Console& console, const Score& score) {
+void print_estimates(Console& console, const Score& score) {
   Table table({"case", "bound", "dram", "l2", "issue", "shared", "tensor", "sectors", "excess", "wavefronts",
                "conflicts", "instructions", "most"});
   bool any = false;
@@ -98,6 +81,23 @@ static void print_estimates(Console& console, const Score& score) {
   if (any) {
     console.table(table);
   }
+}
+
+}  // namespace
+
+void print_leader_board(Console& console, std::span<const Attempt> attempts) {
+  std::vector<const Attempt*> order;
+  for (const Attempt& attempt : attempts) {
+    order.push_back(&attempt);
+  }
+  std::ranges::stable_sort(order, [](const Attempt* a, const Attempt* b) { return rank(*a) < rank(*b); });
+  Table table({"attempt", "speed-up", "cases", "outcome", "role", "from", "hypothesis"});
+  for (const Attempt* attempt : order) {
+    table.add({std::to_string(attempt->id.value), figure(*attempt), cases_of(*attempt), outcome_of(*attempt),
+               std::string(to_string(attempt->role)), attempt->parent ? std::to_string(attempt->parent->value) : "-",
+               cut_line(attempt->hypothesis, 60)});
+  }
+  console.table(table);
 }
 
 void print_score(Console& console, const Score& score, const DeviceFacts& facts) {
