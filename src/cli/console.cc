@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/call_text.h"
+
 namespace kf {
 namespace {
 
@@ -57,7 +59,7 @@ Terminal terminal_of(std::FILE* stream,
 
 std::string printable(std::string_view text) {
   std::string shown;
-  for (const char c : text) {
+  for (const char c : clean_text(text)) {  // bytes that are no UTF-8 would break whoever reads our output
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte != 0x7f) {
       shown += c;

@@ -58,7 +58,11 @@ class CountingIterator {
 std::string without_prefix(const std::string& message) {
   const std::size_t column = message.find(", column ");
   const std::size_t colon = column == std::string::npos ? column : message.find(": ", column);
-  return colon == std::string::npos ? message : message.substr(colon + 2);
+  if (colon != std::string::npos) {
+    return message.substr(colon + 2);
+  }
+  const std::size_t bracket = message.starts_with('[') ? message.find("] ") : std::string::npos;
+  return bracket == std::string::npos ? message : message.substr(bracket + 2);  // "[json.exception.out_of_range.406] "
 }
 
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {

@@ -258,7 +258,9 @@ OrErrors<std::vector<LessonClaim>> lesson_claims_from_json(std::string_view text
   try {
     json = Json::parse(text);
   } catch (const Json::exception& fault) {  // parse_error, and out_of_range for 1e999
-    return std::unexpected(Errors{{"$", std::string("not JSON: ") + fault.what(), ""}});
+    std::string what = fault.what();        // "[json.exception.parse_error.101] parse error at ..."
+    what.erase(0, what.starts_with('[') ? what.find("] ") + 2 : 0);
+    return std::unexpected(Errors{{"$", "not JSON: " + what, ""}});
   }
   std::vector<LessonClaim> claims;
   Fields fields(json, "$", errors);

@@ -22,8 +22,11 @@ constexpr std::uintmax_t kMaxFileBytes = 4u << 20;
 OrError<std::string> read_text(const std::filesystem::path& path, const std::string& shown) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (error || status.type() == std::filesystem::file_type::not_found) {
+  if (status.type() == std::filesystem::file_type::not_found) {
     return std::unexpected(Error{"", "the file \"" + shown + "\" does not exist", "it is looked for beside the spec"});
+  }
+  if (error) {
+    return std::unexpected(Error{"", "the file \"" + shown + "\" cannot be opened: " + error.message(), ""});
   }
   if (status.type() != std::filesystem::file_type::regular) {
     return std::unexpected(Error{"", "\"" + shown + "\" is no regular file", ""});

@@ -9,6 +9,7 @@ namespace {
 TEST(Console, MakesControlCharactersVisible) {
   EXPECT_EQ(printable("a\x1b[31mb\r\x7f"), "a\\x1b[31mb\\x0d\\x7f");
   EXPECT_EQ(printable("two\nlines\tand a tab"), "two\nlines  and a tab");
+  EXPECT_EQ(printable("n\xe4me \xff"), "n\xEF\xBF\xBDme \xEF\xBF\xBD") << "our output is UTF-8 whatever we quote";
 }
 
 TEST(Console, CutsTheFirstLineAtWholeCharacters) {
