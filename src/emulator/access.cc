@@ -6,6 +6,7 @@
 
 #include "global_race.h"
 #include "race.h"
+#include "undefined.h"
 
 namespace kf::emulator {
 namespace {
@@ -42,21 +43,24 @@ void track(Warp& w, const Inst& i, int lane, std::uint8_t* flags, std::uint64_t 
   if (all_set(flags, bytes)) return;
   if (std::find(flags, flags + bytes, kPending) != flags + bytes)
     report(w, i, lane,
-           verb(access, bytes) + " that an asynchronous copy is still writing, at " + hex(address) +
-               ": nobody has waited for it");
-  if (access != Access::kWrite)
-    report(w, i, lane,
-           verb(access, bytes) + " of " + space + " memory that nothing has written, at " + hex(address) +
-               (name.empty() ? "" : " in " + name));
+           Found{Checker::kAsyncCopy, verb(access, bytes) + " that an asynchronous copy is still writing, at " +
+                                          hex(address) + ": nobody has waited for it"});
+  if (access != Access::kWrite) {
+    const std::string where = std::string(space) + " memory that nothing has written, at " + hex(address) +
+                              (name.empty() ? "" : " in " + name);
+    if (access == Access::kRead && w.may_be_unwritten) return note_unwritten(w, lane, flags, where);
+    report(w, i, lane, Found{Checker::kUninitialised, verb(access, bytes) + " of " + where});
+  }
   std::memset(flags, kWritten, bytes);
 }
 
 [[noreturn]] void outside(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access,
                           const std::string& where) {
-  report(w, i, lane, verb(access, bytes) + " out of bounds at " + hex(address) + where, DeviceFault::Kind::kChecker);
+  report(w, i, lane, Found{Checker::kOutOfBounds, verb(access, bytes) + " out of bounds at " + hex(address) + where});
 }
 
 std::byte* global(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
+  if (!w.delayed.empty() && !w.settling) settle_overlap(w, lane, address, bytes);
   const Region* region = w.last_region;
   if (region == nullptr || address - region->base >= region->bytes) {
     region = w.launch->memory->below(address);
@@ -72,11 +76,17 @@ std::byte* global(Warp& w, const Inst& i, int lane, std::uint64_t address, std::
         ": byte " + std::to_string(offset) + " of " + name + ", which has " + std::to_string(region->bytes) + " bytes");
   }
   if (region->read_only && access != Access::kRead)
-    report(w, i, lane, verb(access, bytes) + " of constant memory at " + hex(address) + " in " + region->name);
-  if (region->written != nullptr)
-    track(w, i, lane, region->written + offset, address, bytes, access, "global", region->name);
+    report(w, i, lane,
+           Found{Checker::kReadOnly,
+                 verb(access, bytes) + " of constant memory at " + hex(address) + " in " + region->name});
+  Overlay::Place place{region->data + offset, region->written != nullptr ? region->written + offset : nullptr};
+  if (Overlay* overlay = w.launch->overlay) {
+    if (access == Access::kAtomic || i.strong) throw Entangled{};
+    place = access == Access::kRead ? overlay->read(*region, address, bytes) : overlay->write(*region, address, bytes);
+  }
+  if (place.written != nullptr) track(w, i, lane, place.written, address, bytes, access, "global", region->name);
   global_race_check(w, i, lane, address, bytes, access);
-  return region->data + offset;
+  return place.data;
 }
 
 std::byte* shared(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
@@ -89,8 +99,8 @@ std::byte* shared(Warp& w, const Inst& i, int lane, std::uint64_t address, std::
     block = w.block->cluster->blocks[rank - 1].get();
     if (block->done())
       report(w, i, lane,
-             verb(access, bytes) + " of shared memory of block " + std::to_string(rank - 1) +
-                 " of the cluster, which has exited");
+             Found{Checker::kCluster, verb(access, bytes) + " of shared memory of block " + std::to_string(rank - 1) +
+                                          " of the cluster, which has exited"});
     address &= 0xff'ffff;
   }
   const std::uint64_t offset = address - kSharedBase;
@@ -115,7 +125,8 @@ std::byte* local(Warp& w, const Inst& i, int lane, std::uint64_t address, std::u
 std::byte* param(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
   std::vector<std::byte>& params = w.launch->params;
   const std::uint64_t offset = address - kParamWindow;
-  if (access != Access::kRead) report(w, i, lane, verb(access, bytes) + " of a kernel parameter");
+  if (access != Access::kRead)
+    report(w, i, lane, Found{Checker::kReadOnly, verb(access, bytes) + " of a kernel parameter"});
   if (offset > params.size() || params.size() - offset < bytes)
     outside(w, i, lane, address, bytes, access,
             " of the parameters, which have " + std::to_string(params.size()) + " bytes");
@@ -124,12 +135,40 @@ std::byte* param(Warp& w, const Inst& i, int lane, std::uint64_t address, std::u
 
 }  // namespace
 
+std::uint8_t* flags_at(Warp& w, int lane, std::uint64_t address, Space space) {
+  const bool generic = space == Space::kGeneric;
+  if (space == Space::kShared || (generic && address - kSharedWindow < kWindowBytes)) {
+    const std::uint64_t at = generic ? address - kSharedWindow : address & 0xffff'ffffu, rank = at >> 24;
+    Block& block = rank == 0 ? *w.block : *w.block->cluster->blocks[rank - 1];
+    return block.shared_written.data() + ((at & 0xff'ffff) - kSharedBase);
+  }
+  if (space == Space::kLocal || (generic && address - kLocalWindow < kWindowBytes)) {
+    const std::uint64_t at = generic ? address - kLocalWindow : address & 0xffff'ffffu;
+    return w.local_written + static_cast<std::uint64_t>(lane) * w.launch->program->local_bytes + at;
+  }
+  const Region* region = w.launch->memory->below(address);
+  if (w.launch->overlay != nullptr) throw Entangled{};
+  return region->written != nullptr && region->name.starts_with("workspace")
+             ? region->written + (address - region->base)
+             : nullptr;
+}
+
+std::string name_at(const Warp& w, std::uint64_t address) {
+  return w.launch->memory->below(address)->name;
+}
+
+void keep_source(Warp& w, Space space, std::uint64_t address) {
+  if (w.launch->overlay != nullptr && (space == Space::kGlobal || space == Space::kGeneric))
+    if (const Region* region = w.launch->memory->below(address); region != nullptr)
+      w.launch->overlay->pin(*region, address);
+}
+
 std::byte* resolve(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Space space,
                    Access access) {
   if ((address & (bytes - 1)) != 0)
     report(w, i, lane,
-           verb(access, bytes) + " misaligned at " + hex(address) + ": a multiple of " + std::to_string(bytes) +
-               " is needed");
+           Found{Checker::kMisaligned, verb(access, bytes) + " misaligned at " + hex(address) + ": a multiple of " +
+                                           std::to_string(bytes) + " is needed"});
   switch (space) {
     case Space::kGlobal:
     case Space::kConst:
@@ -186,7 +225,8 @@ void take_cache_words(Binder& b) {
 }
 
 void take_order_words(Binder& b) {
-  const int order = b.take_one({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"});
+  b.take("mmio");
+  const int order = b.take_one({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile"});
   b.out.orders = order >= 2 && order <= 4;
   b.out.strong = order >= 1;
   b.take_one({"cta", "cluster", "gpu", "sys"});

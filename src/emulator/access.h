@@ -18,6 +18,14 @@ enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
 std::byte* resolve(Warp& warp, const Inst& inst, int lane, std::uint64_t address, std::uint32_t bytes, Space space,
                    Access access);
 
+// The flags of a place that has just been written, when it may lose its value again: shared, local and scratch memory.
+// Null for others.
+std::uint8_t* flags_at(Warp& warp, int lane, std::uint64_t address, Space space);
+std::string name_at(const Warp& warp, std::uint64_t address);  // of global memory
+
+// Called for bytes that were resolved for reading and are read later, by an asynchronous copy.
+void keep_source(Warp& warp, Space space, std::uint64_t address);
+
 // An address operand "[base + offset]", bound: which slot, how wide, which space.
 struct Address {
   Slot slot = kNoSlot;

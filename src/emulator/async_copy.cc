@@ -43,6 +43,9 @@ void complete(AsyncCopy& copy) {
       for (std::uint32_t word = 0; word < part.bytes / 4; ++word) part.history[word] = {};
   }
   if (copy.kind == AsyncCopy::Kind::kMbarrier) mbarrier_complete_tx(*copy.barrier_block, copy.barrier, copy.bytes);
+  if (copy.kind != AsyncCopy::Kind::kArrival) return;
+  if (auto found = copy.barrier_block->mbarriers.find(copy.barrier); found != copy.barrier_block->mbarriers.end())
+    mbarrier_arrive(*copy.barrier_block, found->second, 1);
 }
 
 void complete_groups(Block& block, AsyncCopy::Kind kind, std::uint32_t warp, int lane, std::uint32_t limit) {
@@ -54,18 +57,27 @@ void complete_groups(Block& block, AsyncCopy::Kind kind, std::uint32_t warp, int
 }
 
 bool complete_one(Block& block) {
-  std::size_t candidates = 0;
-  for (const AsyncCopy& copy : block.copies) candidates += copy.kind == AsyncCopy::Kind::kMbarrier;
+  auto waited_for = [](const AsyncCopy& copy) {
+    return copy.kind == AsyncCopy::Kind::kMbarrier || copy.kind == AsyncCopy::Kind::kArrival;
+  };
+  const auto candidates = static_cast<std::size_t>(std::ranges::count_if(block.copies, waited_for));
   if (candidates == 0) return false;
-  std::size_t skip = static_cast<std::size_t>(block.launch->draw() % candidates);
-  for (auto copy = block.copies.begin(); copy != block.copies.end(); ++copy) {
-    if (copy->kind != AsyncCopy::Kind::kMbarrier || skip-- > 0) continue;
-    complete(*copy);
-    block.copies.erase(copy);
-    ++block.progress;
-    return true;
+  std::size_t skip = static_cast<std::size_t>(block.cluster->draw() % candidates);
+  auto chosen = block.copies.begin();
+  while (!waited_for(*chosen) || skip-- > 0) ++chosen;
+  AsyncCopy copy = std::move(*chosen);
+  chosen = block.copies.erase(chosen);
+  if (copy.kind == AsyncCopy::Kind::kArrival) {
+    const auto earlier = std::remove_if(block.copies.begin(), chosen, [&](AsyncCopy& other) {
+      if (other.kind != AsyncCopy::Kind::kThread || other.warp != copy.warp || other.lane != copy.lane) return false;
+      complete(other);
+      return true;
+    });
+    block.copies.erase(earlier, chosen);
   }
-  return false;
+  complete(copy);
+  ++block.progress;
+  return true;
 }
 
 void finish_copies(Block& block) {
@@ -74,8 +86,9 @@ void finish_copies(Block& block) {
       Inst inst;
       inst.source = copy.source;
       report(block.warps[copy.warp], inst, copy.lane,
-             "the block ends while this bulk copy still reads its shared memory: cp.async.bulk.wait_group.read 0 must "
-             "come first");
+             Found{Checker::kAsyncCopy,
+                   "the block ends while this bulk copy still reads its shared memory: cp.async.bulk.wait_group.read 0 "
+                   "must come first"});
     }
     complete(copy);
   }

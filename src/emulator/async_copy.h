@@ -23,11 +23,12 @@ struct AsyncPart {
 // A copy that has been issued. It becomes visible at the latest moment that PTX allows: when its thread
 // waits for its group, or when somebody has asked its mbarrier in vain.
 struct AsyncCopy {
-  enum class Kind : std::uint8_t { kThread, kBulkGroup, kMbarrier } kind = Kind::kThread;
+  // kArrival: no copy, but the arrival of cp.async.mbarrier.arrive, after the thread's copies that were issued before.
+  enum class Kind : std::uint8_t { kThread, kBulkGroup, kMbarrier, kArrival } kind = Kind::kThread;
   std::uint32_t warp = 0, source = 0;
   int lane = 0;
   std::uint32_t group = 0;         // kThread, kBulkGroup
-  Block* barrier_block = nullptr;  // kMbarrier
+  Block* barrier_block = nullptr;  // kMbarrier, kArrival
   std::uint32_t barrier = 0;       // offset of the mbarrier
   std::uint32_t bytes = 0;         // that it delivers to the mbarrier
   int reduce = -1, type = 0;       // cp.reduce: operation and Type
@@ -44,7 +45,8 @@ void complete(AsyncCopy& copy);
 void capture(AsyncCopy& copy);
 // Completes copies of a block that belong to one lane's groups below `limit`.
 void complete_groups(Block& block, AsyncCopy::Kind kind, std::uint32_t warp, int lane, std::uint32_t limit);
-// Completes one copy that was issued with an mbarrier, of a random place in the line. False: there is none.
+// Completes one copy that was issued with an mbarrier, or a thread's copies that an mbarrier waits for: of a random
+// place in the line. False: there is none.
 bool complete_one(Block& block);
 // A block that ends must not leave bulk copies that read its shared memory.
 void finish_copies(Block& block);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "barrier.h"
 
+#include <algorithm>
+
 #include "access.h"
 #include "lanes.h"
 #include "race.h"
@@ -13,13 +15,40 @@ constexpr std::uint8_t kAligned = 1;  // Inst::width
 // A barrier.aligned must be executed by all threads of a warp together.
 void check_alignment(Warp& warp, Mask waiting, const Inst& inst, std::uint32_t pc) {
   const Mask live = ~warp.exited;
+  if (waiting == live && std::ranges::all_of(warp.pc, [&](std::uint32_t at) { return at == pc; })) return;
   for (Mask rest = live; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     if ((waiting >> lane & 1) != 0 && warp.pc[lane] == pc) continue;
     const int here = std::countr_zero(waiting);
-    report(warp, inst, here,
-           "barrier divergence: this thread waits here, while " + describe_thread(warp, lane) +
-               " of the same warp is at " + describe_source(*warp.launch, warp.launch->program->code[warp.pc[lane]]));
+    report(
+        warp, inst, here,
+        Found{Checker::kBarrier,
+              "barrier divergence: this thread waits here, while " + describe_thread(warp, lane) +
+                  " of the same warp is at " + describe_source(*warp.launch, warp.launch->program->code[warp.pc[lane]]),
+              {source_place(*warp.launch, warp.launch->program->code[warp.pc[lane]].source, "is at")}});
+  }
+}
+
+Mask waiting_at(const Warp& warp, std::uint32_t id) {
+  Mask waiting = 0;
+  for (int l = 0; l < kLanes; ++l) waiting |= Mask{warp.wait[l] == Wait::kBarrier && warp.barrier[l] == id} << l;
+  return waiting & warp.waiting;
+}
+
+void deliver(Warp& warp, const Inst& inst, int lane, const Barrier& barrier) {
+  const Mask one = Mask{1} << lane;
+  switch (static_cast<BarrierOp>(inst.mode)) {
+    case BarrierOp::kRedPopc:
+      warp.reg<std::uint32_t>(inst.d)[lane] = barrier.vote_count;
+      break;
+    case BarrierOp::kRedAnd:
+      set_pred(warp, inst.d, one, barrier.vote_and ? one : 0);
+      break;
+    case BarrierOp::kRedOr:
+      set_pred(warp, inst.d, one, barrier.vote_or ? one : 0);
+      break;
+    default:
+      break;
   }
 }
 
@@ -27,39 +56,24 @@ void release(Block& block, std::uint32_t id) {
   Barrier& barrier = block.barriers[id];
   const Program& program = *block.launch->program;
   for (Warp& warp : block.warps) {
-    Mask waiting = 0;
-    for (Mask rest = warp.waiting; rest != 0; rest &= rest - 1) {
-      const int l = std::countr_zero(rest);
-      if (warp.wait[l] == Wait::kBarrier && warp.barrier[l] == id) waiting |= Mask{1} << l;
-    }
+    const Mask waiting = waiting_at(warp, id);
     if (waiting == 0) continue;
     const std::uint32_t pc = warp.pc[std::countr_zero(waiting)];
     const Inst& first = program.code[pc];
     if ((first.width & kAligned) != 0) check_alignment(warp, waiting, first, pc);
-    for (Mask rest = waiting; rest != 0; rest &= rest - 1) {
-      const int l = std::countr_zero(rest);
-      const Inst& inst = program.code[warp.pc[l]];
-      const Mask one = Mask{1} << l;
-      switch (static_cast<BarrierOp>(inst.mode)) {
-        case BarrierOp::kRedPopc:
-          warp.reg<std::uint32_t>(inst.d)[l] = barrier.vote_count;
-          break;
-        case BarrierOp::kRedAnd:
-          set_pred(warp, inst.d, one, barrier.vote_and ? one : 0);
-          break;
-        case BarrierOp::kRedOr:
-          set_pred(warp, inst.d, one, barrier.vote_or ? one : 0);
-          break;
-        default:
-          break;
-      }
+    each_lane(waiting, [&](int l) {
+      if (program.code[warp.pc[l]].mode >= static_cast<std::uint8_t>(BarrierOp::kRedPopc))
+        deliver(warp, program.code[warp.pc[l]], l, barrier);
       ++warp.pc[l];
       warp.wait[l] = Wait::kNone;
-    }
+    });
     warp.waiting &= ~waiting;
     race_join(warp, barrier.clock);
   }
+  std::vector<std::uint32_t> clock = std::move(barrier.clock);  // keeps its room
+  std::ranges::fill(clock, 0u);
   barrier = {};
+  barrier.clock = std::move(clock);
   ++block.progress;
   ++block.launch->counters.barriers;
 }
@@ -106,14 +120,19 @@ void arrive(Warp& warp, const Inst& inst, int lane) {
 
 void arrive_at_barrier(Warp& warp, const Inst& inst, std::uint32_t pc, Mask lanes) {
   Block& block = *warp.block;
+  const std::uint32_t* ids = warp.reg<std::uint32_t>(inst.a);
+  std::uint32_t named = 0;  // barriers that are arrived at; almost always one
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     warp.pc[lane] = pc;
     arrive(warp, inst, lane);
-    race_publish(warp, block.barriers[warp.reg<std::uint32_t>(inst.a)[lane]].clock);
+    named |= 1u << ids[lane];
   }
-  for (std::uint32_t id = 0; id < block.barriers.size(); ++id)
+  for (std::uint32_t rest = named; rest != 0; rest &= rest - 1) {
+    const auto id = static_cast<std::uint32_t>(std::countr_zero(rest));
+    race_publish(warp, block.barriers[id].clock);
     if (complete(block, block.barriers[id])) release(block, id);
+  }
 }
 
 void release_after_exit(Block& block) {

@@ -22,6 +22,8 @@ constexpr TypeRow kTypes[] = {
     {"bf16", Type::kBf16, 16},   {"bf16x2", Type::kBf16x2, 32}, {"tf32", Type::kTf32, 32},
     {"f32", Type::kF32, 32},     {"f64", Type::kF64, 64},       {"e4m3", Type::kE4m3, 8},
     {"e5m2", Type::kE5m2, 8},    {"e4m3x2", Type::kE4m3x2, 16}, {"e5m2x2", Type::kE5m2x2, 16},
+    {"b1", Type::kB1, 1},        {"u2", Type::kU2, 2},          {"s2", Type::kS2, 2},
+    {"u4", Type::kU4, 4},        {"s4", Type::kS4, 4},
 };
 
 }  // namespace
@@ -96,6 +98,15 @@ int Binder::width(const Operand& operand) {
 }
 
 Slot Binder::source(const Operand& operand, int bits) {
+  const Slot slot = place(operand, bits);
+  bool address = false;
+  for (const Operand& whole : in.operands)
+    address |= whole.kind == Operand::Kind::kAddress && &operand == whole.parts.data();
+  uses_.reads.push_back({slot, static_cast<std::uint32_t>(std::max(bits, 16) / 8), address});
+  return slot;
+}
+
+Slot Binder::place(const Operand& operand, int bits) {
   switch (operand.kind) {
     case Operand::Kind::kRegister:
       if (operand.negated || operand.offset != 0) refuse("arithmetic inside an operand");
@@ -113,7 +124,7 @@ Slot Binder::source(const Operand& operand, int bits) {
       if (bits != 64) refuse("a floating-point literal for a type of " + std::to_string(bits) + " bits");
       return places_.constant(operand.bits, bits);
     case Operand::Kind::kVariable:
-      return places_.constant(places_.address_of(operand.index) + static_cast<std::uint64_t>(operand.offset), bits);
+      return places_.address_value(operand.index, operand.offset, bits);
     case Operand::Kind::kName:
       if (const Slot slot = places_.special(operand.name, bits); slot != kNoSlot) return slot;
       refuse("'" + operand.name + "' is not declared or not supported");
@@ -123,21 +134,31 @@ Slot Binder::source(const Operand& operand, int bits) {
 }
 
 Slot Binder::dest(const Operand& operand, int bits) {
-  if (operand.kind == Operand::Kind::kSink) return places_.sink(bits);
-  if (operand.kind != Operand::Kind::kRegister) refuse("the destination is no register");
-  return source(operand, bits);
+  if (operand.kind != Operand::Kind::kSink && operand.kind != Operand::Kind::kRegister)
+    refuse("the destination is no register");
+  const Slot slot = operand.kind == Operand::Kind::kSink ? places_.sink(bits) : place(operand, bits);
+  uses_.writes.push_back({slot, static_cast<std::uint32_t>(std::max(bits, 16) / 8), false});
+  return slot;
 }
 
 std::uint32_t Binder::pred_source(const Operand& operand) {
   if (operand.kind == Operand::Kind::kInteger) return operand.bits != 0 ? kTruePredicate : (kTruePredicate | kNegated);
   if (operand.kind != Operand::Kind::kRegister || places_.reg_bits(operand.index) != 1) refuse("a predicate is needed");
-  return places_.reg(operand.index) | (operand.negated ? kNegated : 0);
+  const std::uint32_t index = places_.reg(operand.index) | (operand.negated ? kNegated : 0);
+  uses_.predicate_reads.push_back(index);
+  return index;
 }
 
 std::uint32_t Binder::pred_dest(const Operand& operand) {
-  if (operand.kind == Operand::Kind::kSink) return places_.sink(1);
-  if (operand.kind != Operand::Kind::kRegister || places_.reg_bits(operand.index) != 1) refuse("a predicate is needed");
-  return places_.reg(operand.index);
+  std::uint32_t index = 0;
+  if (operand.kind == Operand::Kind::kSink)
+    index = places_.sink(1);
+  else if (operand.kind != Operand::Kind::kRegister || places_.reg_bits(operand.index) != 1)
+    refuse("a predicate is needed");
+  else
+    index = places_.reg(operand.index);
+  uses_.predicate_writes.push_back(index);
+  return index;
 }
 
 std::uint64_t Binder::immediate(std::size_t n) const {

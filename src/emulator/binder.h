@@ -9,6 +9,7 @@
 
 #include "program.h"
 #include "ptx.h"
+#include "undefined.h"
 
 namespace kf::emulator {
 
@@ -41,6 +42,11 @@ enum class Type : std::uint8_t {
   kE5m2,
   kE4m3x2,
   kE5m2x2,
+  kB1,
+  kU2,
+  kS2,
+  kU4,
+  kS4,
 };
 Type type_from(std::string_view word);  // kNone: not a type
 int bits_of(Type type);
@@ -62,7 +68,9 @@ struct Places {
   virtual std::uint64_t address_of(std::int32_t variable) = 0;      // in the variable's own space
   virtual const Variable& variable(std::int32_t index) = 0;
   virtual bool in_frame(std::int32_t variable) = 0;  // call parameters live in local memory
-  virtual Slot sink(int bits) = 0;                   // written, never read
+  // The address plus an offset, as a value.
+  virtual Slot address_value(std::int32_t variable, std::int64_t offset, int width_bits) = 0;
+  virtual Slot sink(int bits) = 0;  // written, never read
   virtual std::uint32_t add_extras(std::initializer_list<std::uint32_t> values) = 0;
 };
 
@@ -101,15 +109,22 @@ class Binder {
   bool is_immediate(std::size_t n) const { return operand(n).kind == Operand::Kind::kInteger; }
   std::uint32_t extras(std::initializer_list<std::uint32_t> values) { return places_.add_extras(values); }
   Places& places() { return places_; }
+  const Uses& uses() const { return uses_; }
   [[noreturn]] void refuse(const std::string& why) const { throw Unsupported{why}; }
 
  private:
+  Slot place(const Operand& operand, int bits);
+
   Places& places_;
   std::vector<bool> taken_;
+  Uses uses_;
 };
 
 inline constexpr std::uint32_t kNegated = 0x8000'0000u;  // in a predicate source
 inline constexpr std::uint32_t kTruePredicate = 0;       // index 0 holds true for all lanes
+
+// How its results depend on its sources.
+Spread spread_of(const PtxInstruction& instruction);
 
 // A family fills Binder::out and returns true, or returns false when the opcode is not its own.
 using Family = bool (*)(Binder&);
@@ -127,7 +142,11 @@ bool bind_warp(Binder& b);     // shfl, vote, match, redux, activemask, elect, b
 bool bind_barrier(Binder& b);  // bar, barrier
 bool bind_copy(Binder& b);     // cp.async and its groups, cp.async.bulk, st.async
 bool bind_mbarrier(Binder& b);
-bool bind_cluster(Binder& b);  // mapa, getctarank, barrier.cluster
-bool bind_matrix(Binder& b);   // mma.sync, ldmatrix, stmatrix, movmatrix
+bool bind_cluster(Binder& b);    // mapa, getctarank, barrier.cluster
+bool bind_matrix(Binder& b);     // ldmatrix, stmatrix, movmatrix
+bool bind_mma(Binder& b);        // mma.sync
+bool bind_wmma(Binder& b);       // wmma.load, .mma, .store
+bool bind_registers(Binder& b);  // setmaxnreg
+bool bind_stack(Binder& b);      // alloca, stacksave, stackrestore
 
 }  // namespace kf::emulator

@@ -10,6 +10,7 @@
 #include "async_copy.h"
 #include "global_race.h"
 #include "memory.h"
+#include "overlay.h"
 #include "program.h"
 #include "touched.h"
 #include "warp.h"
@@ -50,9 +51,13 @@ struct MBarrier {
 struct Block;
 struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;
+  // State of its own schedule's generator: what happens inside a cluster depends on its number and the launch's seed
+  // only, not on which clusters ran before or which thread carries it out.
+  std::uint64_t random = 0;
   std::uint32_t threads = 0, exited = 0, arrived = 0;  // of barrier.cluster
   std::uint64_t phase = 0;
   bool done() const;
+  std::uint64_t draw();
 };
 
 struct Block {
@@ -63,13 +68,14 @@ struct Block {
   std::uint32_t threads = 0, exited = 0;
   std::uint32_t warps_done = 0;
   Cluster* cluster = nullptr;
-  std::vector<std::uint32_t> fence_clock;       // race checker: what threads that have fenced knew
-  std::vector<std::uint32_t> cluster_clock;     // race checker
-  std::uint32_t rank = 0;                       // in the cluster
-  std::map<std::uint32_t, MBarrier> mbarriers;  // by offset in shared memory
-  std::vector<AsyncCopy> copies;                // issued by this block's threads and not complete
-  bool dependency_met = false;                  // a thread has executed griddepcontrol.wait
-  std::uint64_t events = 0;                     // shared-memory accesses so far, to order proxy fences
+  std::vector<std::uint32_t> fence_clock;                    // race checker: what threads that have fenced knew
+  std::vector<std::uint32_t> cluster_clock;                  // race checker
+  std::uint32_t rank = 0;                                    // in the cluster
+  std::map<std::uint32_t, MBarrier> mbarriers;               // by offset in shared memory
+  std::vector<AsyncCopy> copies;                             // issued by this block's threads and not complete
+  std::vector<std::vector<std::uint32_t>> register_changes;  // pcs of setmaxnreg, by warpgroup
+  bool dependency_met = false;                               // a thread has executed griddepcontrol.wait
+  std::uint64_t events = 0;                                  // shared-memory accesses so far, to order proxy fences
   bool done() const { return warps_done == warps.size(); }
   std::vector<std::byte> shared;  // offset 0 is shared address kSharedBase
   std::vector<std::uint8_t> shared_written;
@@ -99,9 +105,11 @@ struct LaunchCounters {
   std::uint64_t warp_instructions = 0, lane_instructions = 0;
   std::uint64_t global_load_sectors = 0, global_store_sectors = 0;  // of 32 bytes, per warp request
   std::uint64_t ideal_load_sectors = 0, ideal_store_sectors = 0;
-  std::uint64_t global_requests = 0, shared_requests = 0, shared_wavefronts = 0;
+  std::uint64_t global_requests = 0, shared_requests = 0, shared_wavefronts = 0, ideal_wavefronts = 0;
   std::uint64_t barriers = 0, atomics = 0;
   std::uint64_t tensor_flops = 0;
+  std::vector<std::uint64_t> executed;  // warp instructions by pc; when the launch profiles
+  LaunchCounters& operator+=(const LaunchCounters& more);
 };
 
 // Everything that a warp did up to its time `epoch` was released by the launch's fence number `fence`.
@@ -109,7 +117,8 @@ struct Release {
   std::uint32_t epoch = 0, fence = 0;
 };
 
-struct Launch {
+// What a launch is; does not change while it is carried out.
+struct LaunchSetup {
   const Program* program = nullptr;
   const Kernel* kernel = nullptr;
   GlobalMemory* memory = nullptr;
@@ -117,22 +126,39 @@ struct Launch {
   std::vector<std::byte> params;
   std::uint64_t seed = 0;
   std::uint64_t step_budget = 0;  // lane-instructions that the launch may use
-  std::uint64_t steps = 0;
-  std::uint64_t random = 0;  // state of the schedule's generator
   int sm_count = 1;
   std::uint64_t resident_limit = 132;  // blocks that the target runs at once
   bool profile = false;                // fill the traffic counters
-  LaunchCounters counters;
-  TouchedSectors touched;  // filled when it profiles
   bool check_races = true;
-  GlobalWrites writes;                            // race checker
   const GlobalWrites* previous_writes = nullptr;  // of the launch before, when this one may overlap with it
-  std::uint32_t fences = 0;                       // carried out so far
-  std::unordered_map<std::uint64_t, std::vector<std::vector<Release>>> releases;  // by block, then warp
-  std::vector<std::byte> grid_workspace;  // what %envreg1/2 point to in a cooperative launch
   std::uint64_t grid_workspace_address = 0;
-
-  std::uint64_t draw();  // next word of the seeded schedule
+  std::size_t first_window = 4;    // clusters that share the processor while nobody waits for more
+  std::uint64_t quantum = 10'000;  // instructions before a warp is made to pause
 };
+
+// A launch being carried out by one thread: all of it, or those clusters that fell to the thread.
+struct Launch : LaunchSetup {
+  Overlay* overlay = nullptr;  // several threads carry it out, and this is how one of them sees global memory
+  std::uint64_t random = 0;    // state of the generator that chooses among resident clusters
+  LaunchCounters counters;
+  TouchedSectors touched;                                                         // filled when it profiles
+  GlobalWrites writes;                                                            // race checker
+  std::uint32_t fences = 0;                                                       // carried out so far
+  std::unordered_map<std::uint64_t, std::vector<std::vector<Release>>> releases;  // by block, then warp
+  OldValues old_values;                                                           // see delayed.h
+  std::uint64_t strong_writes = 0;
+  std::vector<std::byte> grid_workspace;  // what %envreg1/2 point to in a cooperative launch
+
+  std::uint64_t draw();
+};
+
+// Next word of a schedule.
+std::uint64_t next_random(std::uint64_t& state);
+inline std::uint64_t Cluster::draw() {
+  return next_random(random);
+}
+inline std::uint64_t Launch::draw() {
+  return next_random(random);
+}
 
 }  // namespace kf::emulator

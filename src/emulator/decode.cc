@@ -19,9 +19,10 @@ OrError<Program> decode(const PtxModule& module, GlobalMemory& memory) {
 
 namespace {
 
-constexpr Family kFamilies[] = {&bind_integer, &bind_bits,     &bind_compare, &bind_float,  &bind_half, &bind_special,
-                                &bind_convert, &bind_move,     &bind_memory,  &bind_atomic, &bind_warp, &bind_barrier,
-                                &bind_copy,    &bind_mbarrier, &bind_cluster, &bind_matrix};
+constexpr Family kFamilies[] = {&bind_integer, &bind_bits,    &bind_compare, &bind_float,     &bind_half,
+                                &bind_special, &bind_convert, &bind_move,    &bind_memory,    &bind_atomic,
+                                &bind_warp,    &bind_barrier, &bind_copy,    &bind_mbarrier,  &bind_cluster,
+                                &bind_matrix,  &bind_mma,     &bind_stack,   &bind_registers, &bind_wmma};
 
 std::uint32_t slot_bytes(int bits) {
   return static_cast<std::uint32_t>(std::max(bits, 16) / 8 * kLanes);
@@ -35,12 +36,19 @@ std::int64_t align_up(std::int64_t value, std::int64_t align) {
 
 OrError<Program> Decoder::run() {
   program_.files = module_.files;
+  find_reentrant();
   if (auto placed = place_variables(); !placed) return std::unexpected(placed.error());
   lay_out_functions();
   for (std::size_t n = 0; n < module_.functions.size(); ++n)
     if (module_.functions[n].defined) decode_function(n);
-  refuse_recursion();
   for (const auto& [pc, callee] : calls_) program_.code[pc].imm = program_.function_pcs.at(callee);
+  for (std::size_t n = 0; n < module_.functions.size(); ++n) {
+    const PtxFunction& function = module_.functions[n];
+    if (function.defined && !function.entry)
+      program_.callables[n].pc = program_.function_pcs.at(function.name);
+    else
+      program_.callables[n].name.clear();  // a call through its address is a finding
+  }
   for (Kernel& kernel : program_.kernels) kernel.entry_pc = program_.function_pcs.at(kernel.name);
   program_.register_bytes = next_slot_;
   program_.predicates = next_predicate_;
@@ -65,6 +73,13 @@ OrError<void> Decoder::place_variables() {
     if (variable.space != Space::kGlobal && variable.space != Space::kConst) continue;
     for (const Initializer::Patch& patch : variable.init.patches) {
       auto target = std::ranges::find(module_.variables, patch.symbol, &Variable::name);
+      const auto function = std::ranges::find(module_.functions, patch.symbol, &PtxFunction::name);
+      if (target == module_.variables.end() && function != module_.functions.end()) {
+        const auto number = static_cast<std::uint64_t>(function - module_.functions.begin());
+        const std::uint64_t address = kCodeBase + number * kCodeStep + static_cast<std::uint64_t>(patch.addend);
+        std::memcpy(program_.storage[at].data() + patch.at, &address, 8);
+        continue;
+      }
       if (target == module_.variables.end() || (target->space != Space::kGlobal && target->space != Space::kConst))
         return std::unexpected(
             Error{variable.name,
@@ -94,7 +109,7 @@ void Decoder::lay_out_functions() {
       addresses_[n] = static_cast<std::uint64_t>(kSharedBase + common_shared);
       common_shared += v.bytes;
     }
-    if (v.space == Space::kLocal || v.space == Space::kParam) {
+    if ((v.space == Space::kLocal || v.space == Space::kParam) && !frame_relative_[n]) {
       local = align_up(local, v.align);
       addresses_[n] = static_cast<std::uint64_t>(local);
       local += v.bytes;
@@ -114,6 +129,7 @@ void Decoder::lay_out_functions() {
     kernel.name = function.name;
     kernel.static_shared_bytes = static_cast<std::uint32_t>(shared);
     kernel.max_threads = static_cast<std::uint32_t>(function.max_threads);
+    kernel.max_registers = static_cast<std::uint32_t>(function.max_registers);
     std::copy_n(function.required_threads, 3, kernel.required_threads);
     std::copy_n(function.required_cluster, 3, kernel.required_cluster);
     dynamic = std::max(dynamic, align_up(shared, dynamic_align));
@@ -131,8 +147,21 @@ void Decoder::lay_out_functions() {
   for (std::size_t n = 0; n < module_.variables.size(); ++n)
     if (module_.variables[n].space == Space::kShared && module_.variables[n].external)
       addresses_[n] = static_cast<std::uint64_t>(kSharedBase + dynamic);
-  program_.local_bytes = static_cast<std::uint32_t>(align_up(local, 16));
+  for (std::size_t n = 0; n < module_.functions.size(); ++n) {
+    std::int64_t frame = 0;
+    for (int v = module_.functions[n].first_variable; v < module_.functions[n].last_variable; ++v) {
+      const auto at = static_cast<std::size_t>(v);
+      if (!frame_relative_[at]) continue;
+      frame = align_up(frame, module_.variables[at].align);
+      addresses_[at] = static_cast<std::uint64_t>(frame);
+      frame += module_.variables[at].bytes;
+    }
+    program_.callables[n].frame_bytes = static_cast<std::uint32_t>(align_up(frame, 16));
+  }
+  program_.frame_bytes = static_cast<std::uint32_t>(align_up(local, 16));
+  program_.local_bytes = program_.frame_bytes + stack_bytes();
   assign_registers();
+  fill_callables();
 }
 
 // Device functions have registers of their own; kernels, of which one runs at a time, share the rest.
@@ -206,6 +235,7 @@ std::uint32_t Decoder::add_extras(std::initializer_list<std::uint32_t> values) {
 Inst& Decoder::emit(Inst inst) {
   inst.source = static_cast<std::uint32_t>(program_.sources.size() - 1);
   program_.code.push_back(inst);
+  program_.uses.emplace_back();
   return program_.code.back();
 }
 
@@ -223,6 +253,7 @@ void Decoder::decode_function(std::size_t n) {
       decode_instruction(instruction);
     } catch (const Unsupported& why) {
       program_.code.resize(before);
+      program_.uses.resize(before);
       std::erase_if(branches_, [&](const Branch& branch) { return branch.pc >= before; });
       std::erase_if(calls_, [&](const auto& call) { return call.first >= before; });
       Inst inst;
@@ -249,30 +280,6 @@ void Decoder::decode_function(std::size_t n) {
   }
 }
 
-// Registers and frames have fixed places, so a function that is active twice would overwrite itself.
-void Decoder::refuse_recursion() {
-  std::map<std::string, std::set<std::string>> reach;
-  for (const auto& [pc, callee] : calls_) reach[caller_of_.at(pc)].insert(callee);
-  for (bool grew = true; grew;) {
-    grew = false;
-    for (auto& [name, callees] : reach) {
-      std::set<std::string> more;
-      for (const std::string& callee : callees)
-        if (auto next = reach.find(callee); next != reach.end()) more.insert(next->second.begin(), next->second.end());
-      for (const std::string& callee : more) grew |= callees.insert(callee).second;
-    }
-  }
-  std::erase_if(calls_, [&](const auto& call) {
-    const auto found = reach.find(call.second);
-    if (found == reach.end() || !found->second.contains(call.second)) return false;
-    Inst& inst = program_.code[call.first];
-    inst.flow = Flow::kUnsupported;
-    inst.imm = static_cast<std::int64_t>(program_.unsupported.size());
-    program_.unsupported.push_back("a call of '" + call.second + "', which is recursive");
-    return true;
-  });
-}
-
 void Decoder::guard(Inst& inst, const PtxInstruction& instruction) {
   if (instruction.guard < 0) return;
   inst.guard = reg(instruction.guard);
@@ -281,13 +288,19 @@ void Decoder::guard(Inst& inst, const PtxInstruction& instruction) {
 
 void Decoder::decode_instruction(const PtxInstruction& instruction) {
   Binder binder(instruction, *this);
-  if (decode_flow(instruction, binder)) return;
+  const std::size_t before = program_.code.size();
+  if (decode_flow(instruction, binder)) {
+    for (std::size_t pc = before; pc < program_.code.size(); ++pc) program_.uses[pc] = binder.uses();
+    return;
+  }
   for (const Family family : kFamilies) {
     Binder attempt(instruction, *this);
     if (!family(attempt)) continue;
     if (!attempt.all_taken()) attempt.refuse("modifier '" + attempt.left_over() + "'");
     guard(attempt.out, instruction);
     emit(attempt.out);
+    program_.uses.back() = attempt.uses();
+    program_.uses.back().spread = spread_of(instruction);
     return;
   }
   binder.refuse("this instruction or this combination of types");

@@ -51,6 +51,7 @@ constexpr SpecialName kSpecials[] = {
     {"%cluster_nctaid.z", Special::kClusterNctaidZ},
     {"%cluster_ctarank", Special::kClusterCtarank},
     {"%cluster_nctarank", Special::kClusterNctarank},
+    {"%is_explicit_cluster", Special::kIsExplicitCluster},
     {"%dynamic_smem_size", Special::kDynamicSmemSize},
     {"%total_smem_size", Special::kTotalSmemSize},
     {"%aggr_smem_size", Special::kAggrSmemSize},
@@ -61,21 +62,11 @@ constexpr SpecialName kSpecials[] = {
     {"%envreg2", Special::kEnvreg2},
 };
 
-void copy_lanes(Warp& w, const Inst& i, Mask lanes) {  // extras: from, to, bytes of each parameter
-  const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
-  const std::size_t frame = w.launch->program->local_bytes;
-  each_lane(lanes, [&](int l) {
-    const std::size_t base = static_cast<std::size_t>(l) * frame;
-    for (std::uint32_t k = 0; k < i.extras; ++k) {
-      const std::uint32_t from = list[3 * k], to = list[3 * k + 1], bytes = list[3 * k + 2];
-      std::memmove(w.local + base + to, w.local + base + from, bytes);
-      std::memmove(w.local_written + base + to, w.local_written + base + from, bytes);
-    }
-  });
-}
-
 void trap(Warp& w, const Inst& i, Mask lanes) {
   report(w, i, std::countr_zero(lanes), "executes trap");
+}
+void breakpoint(Warp& w, const Inst& i, Mask lanes) {
+  report(w, i, std::countr_zero(lanes), "executes brkpt, which is an error without a debugger");
 }
 void nothing(Warp&, const Inst&, Mask) {}
 void wait_for_dependency(Warp& w, const Inst&, Mask) {
@@ -85,7 +76,13 @@ void wait_for_dependency(Warp& w, const Inst&, Mask) {
 }  // namespace
 
 Slot Decoder::special(std::string_view name, int width_bits) {
-  if (width_bits != 32 && width_bits != 64) return kNoSlot;
+  if (width_bits != 16 && width_bits != 32 && width_bits != 64) return kNoSlot;
+  if (name.starts_with("%envreg") || name.starts_with("%pm") || name == "%current_graph_exec" ||
+      name == "%reserved_smem_offset_0" || name == "%reserved_smem_offset_1")
+    if (name != "%envreg1" && name != "%envreg2") return constant(0, width_bits);  // nobody has set them
+  if (width_bits == 64)
+    for (std::size_t n = 0; n < module_.functions.size(); ++n)
+      if (module_.functions[n].name == name && !module_.functions[n].entry) return constant(kCodeBase + n * kCodeStep, 64);
   auto row = std::ranges::find(kSpecials, name, &SpecialName::name);
   if (row == std::end(kSpecials)) return kNoSlot;
   auto [at, fresh] = specials_.try_emplace({row->what, width_bits}, 0);
@@ -112,14 +109,17 @@ bool Decoder::decode_flow(const PtxInstruction& in, Binder& b) {
   } else if (op == "ret" || op == "exit") {
     inst.flow = op == "ret" ? Flow::kReturn : Flow::kExit;
     emit(inst);
-  } else if (op == "trap") {
-    inst.fn = &trap;
+  } else if (op == "trap" || op == "brkpt") {
+    inst.fn = op == "trap" ? &trap : &breakpoint;
     emit(inst);
   } else if (op == "nanosleep") {
     inst.flow = Flow::kYield;
     emit(inst);
-  } else if (op == "griddepcontrol" || op == "setmaxnreg") {  // launches run one after another
-    inst.fn = op == "griddepcontrol" && b.take("wait") ? &wait_for_dependency : &nothing;
+  } else if (op == "pmevent") {
+    inst.fn = &nothing;
+    emit(inst);
+  } else if (op == "griddepcontrol") {  // launches run one after another
+    inst.fn = b.take("wait") ? &wait_for_dependency : &nothing;
     emit(inst);
   } else {
     return false;
@@ -143,54 +143,6 @@ void Decoder::decode_branch_indexed(const PtxInstruction& in, Binder& b) {
     branches_.push_back({program_.code.size(), target, at});
   }
   emit(inst);
-}
-
-void Decoder::copy_params(const PtxInstruction& in, const std::vector<std::pair<std::int32_t, std::int32_t>>& from_to) {
-  if (from_to.empty()) return;
-  Inst inst;
-  guard(inst, in);
-  inst.fn = &copy_lanes;
-  inst.extras = static_cast<std::uint32_t>(from_to.size());
-  inst.extra = static_cast<std::uint32_t>(program_.extras.size());
-  for (const auto& [from, to] : from_to) {
-    const std::int64_t bytes = std::min(variable(from).bytes, variable(to).bytes);
-    add_extras({static_cast<std::uint32_t>(address_of(from)), static_cast<std::uint32_t>(address_of(to)),
-                static_cast<std::uint32_t>(bytes)});
-  }
-  emit(inst);
-}
-
-// call (results), name, (arguments): arguments are copied in, results out, around the jump itself.
-void Decoder::decode_call(const PtxInstruction& in, Binder& b) {
-  std::size_t n = 0;
-  std::vector<std::int32_t> results, arguments;
-  auto take = [&](std::vector<std::int32_t>& into) {
-    for (const Operand& part : b.operand(n).parts) {
-      if (part.kind != Operand::Kind::kVariable) b.refuse("a call argument that is no .param variable");
-      into.push_back(part.index);
-    }
-    ++n;
-  };
-  if (b.operand(n).kind == Operand::Kind::kVector) take(results);
-  const Operand& target = b.operand(n++);
-  if (n < b.operands() && b.operand(n).kind == Operand::Kind::kVector) take(arguments);
-  if (target.kind != Operand::Kind::kName) b.refuse("an indirect call");
-  const PtxFunction* callee = module_.find(target.name);
-  if (callee == nullptr) b.refuse("a call of '" + target.name + "', which this module does not define");
-  if (callee == &module_.functions[function_]) b.refuse("a recursive call of '" + target.name + "'");
-  if (callee->params.size() != arguments.size() || callee->returns.size() != results.size())
-    b.refuse("a call of '" + target.name + "' with another number of parameters");
-  std::vector<std::pair<std::int32_t, std::int32_t>> into, out_of;
-  for (std::size_t k = 0; k < arguments.size(); ++k) into.emplace_back(arguments[k], callee->params[k]);
-  for (std::size_t k = 0; k < results.size(); ++k) out_of.emplace_back(callee->returns[k], results[k]);
-  copy_params(in, into);
-  Inst inst;
-  guard(inst, in);
-  inst.flow = Flow::kCall;
-  calls_.emplace_back(program_.code.size(), target.name);
-  caller_of_[program_.code.size()] = module_.functions[function_].name;
-  emit(inst);
-  copy_params(in, out_of);
 }
 
 }  // namespace kf::emulator

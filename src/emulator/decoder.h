@@ -22,6 +22,7 @@ class Decoder final : public Places {
   std::uint64_t address_of(std::int32_t variable) override;
   const Variable& variable(std::int32_t index) override;
   bool in_frame(std::int32_t variable) override;
+  Slot address_value(std::int32_t variable, std::int64_t offset, int width_bits) override;
   Slot sink(int bits) override;
   std::uint32_t add_extras(std::initializer_list<std::uint32_t> values) override;
 
@@ -36,12 +37,19 @@ class Decoder final : public Places {
   void lay_out_functions();
   void assign_registers();
   void decode_function(std::size_t n);
-  void refuse_recursion();
   void decode_instruction(const PtxInstruction& instruction);
   // decode_flow.cc: branches, calls, returns, and instructions that the scheduler carries out
   bool decode_flow(const PtxInstruction& instruction, Binder& binder);
   void decode_branch_indexed(const PtxInstruction& instruction, Binder& binder);
+  // decode_call.cc
+  void find_reentrant();
+  void fill_callables();
+  std::uint32_t stack_bytes() const;
   void decode_call(const PtxInstruction& instruction, Binder& binder);
+  bool decode_builtin_call(const PtxInstruction& instruction, const std::string& name,
+                           const std::vector<std::int32_t>& results, const std::vector<std::int32_t>& arguments);
+  void decode_frame_call(const PtxInstruction& instruction, Slot address, std::size_t number,
+                         const std::vector<std::int32_t>& results, const std::vector<std::int32_t>& arguments);
   void copy_params(const PtxInstruction& instruction,
                    const std::vector<std::pair<std::int32_t, std::int32_t>>& from_to);
   void guard(Inst& inst, const PtxInstruction& instruction);
@@ -57,7 +65,8 @@ class Decoder final : public Places {
   std::map<std::pair<Special, int>, Slot> specials_;
   std::map<int, Slot> sinks_;
   std::vector<std::pair<std::size_t, std::string>> calls_;
-  std::map<std::size_t, std::string> caller_of_;  // of each call, by pc
+  std::vector<bool> frame_relative_;  // variables whose address is an offset in a frame on the stack
+  bool needs_stack_ = false;
   std::vector<Branch> branches_;
   std::size_t function_ = 0;
   std::uint32_t next_slot_ = 0, next_predicate_ = 0;

@@ -3,6 +3,8 @@
 #include <map>
 #include <optional>
 
+#include <kfactory/estimate.h>
+
 #include "buffers.h"
 #include "emulator.h"
 #include "launcher.h"
@@ -20,7 +22,11 @@ DeviceFault unsupported(const Error& error) {
 class EmulatorDevice final : public Device {
  public:
   EmulatorDevice(const DeviceFacts& target, const EmulatorOptions& options)
-      : facts_(target), options_(options), buffers_(memory_), draws_(options.seed) {
+      : facts_(target),
+        options_(options),
+        buffers_(memory_),
+        draws_(options.seed),
+        crew_(options.threads != 0 ? options.threads : std::thread::hardware_concurrency()) {
     facts_.kind = "emulator";
     facts_.uuid = "emulator";
     facts_.driver = "kfactory PTX emulator";
@@ -123,33 +129,47 @@ class EmulatorDevice final : public Device {
     if (!done) return std::unexpected(done.error());
     return {};
   }
+  // Another schedule than any undisturbed launch has, fewer blocks at once, shorter turns: what another load of the
+  // device would change.
+  OrFault<void> run_disturbed(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
+                              std::span<const BufferHandle> workspaces, const Disturbance& disturbance) override {
+    draws_ ^= disturbance.seed;
+    auto done = carry_out(module, plan, tensors, workspaces, {}, false, &disturbance);
+    if (!done) return std::unexpected(done.error());
+    return {};
+  }
   OrFault<std::vector<Sample>> time(const TimedBatch& batch) override {
     std::vector<Sample> samples;
+    counts_.clear();
     for (std::size_t n = 0; n < batch.slots.size(); ++n) {
       const kf::Slot& slot = batch.slots[n];
       auto done = carry_out(slot.module, *slot.plan, slot.tensors, slot.workspaces, {}, true);
       if (!done) return std::unexpected(done.error());
-      samples.push_back({slot.arm, 0, static_cast<std::int32_t>(n), *done, 0});
+      samples.push_back({slot.arm, 0, static_cast<std::int32_t>(n), estimate(*done, facts_).total, 0});
+      counts_.push_back(*std::move(done));
     }
     return samples;
   }
+  std::vector<std::vector<LaunchCounts>> launch_counts() const override { return counts_; }
   OrFault<void> scrub_shared(std::uint64_t seed) override {  // every block starts with shared memory that has no value
     draws_ ^= seed;
     return {};
   }
 
  private:
-  OrFault<double> carry_out(ModuleHandle module, const ResolvedPlan& plan, std::span<const BufferHandle> tensors,
-                            std::span<const BufferHandle> workspaces, std::span<const std::int64_t> slice_offsets,
-                            bool profile) {
+  OrFault<std::vector<LaunchCounts>> carry_out(ModuleHandle module, const ResolvedPlan& plan,
+                                               std::span<const BufferHandle> tensors,
+                                               std::span<const BufferHandle> workspaces,
+                                               std::span<const std::int64_t> slice_offsets, bool profile,
+                                               const Disturbance* disturbance = nullptr) {
     const auto found = modules_.find(static_cast<std::int64_t>(module));
     if (found == modules_.end())
       return std::unexpected(DeviceFault{DeviceFault::Kind::kLaunchRefused, "the module is not loaded"});
-    double memsets = 0;
+    std::vector<LaunchCounts> memsets;
     for (std::size_t w = 0; w < workspaces.size(); ++w) {
       if (plan.workspaces[w].init != WorkspaceInit::kZero) continue;
       if (auto cleared = zero(workspaces[w]); !cleared) return std::unexpected(cleared.error());
-      memsets += memset_estimate(plan.workspaces[w].bytes, facts_);
+      if (profile) memsets.push_back(bytes_moved("memset", plan.workspaces[w].bytes, facts_));
     }
     PlanRun run;
     run.program = &found->second;
@@ -163,8 +183,10 @@ class EmulatorDevice final : public Device {
             ? options_.step_budget
             : static_cast<std::uint64_t>(std::max<std::int64_t>(deadline_.count(), 1)) * kStepsPerMillisecond;
     run.profile = profile;
+    run.disturbance = disturbance;
+    run.crew = &crew_;
     auto done = run_plan(run, buffers_, memory_, facts_);
-    if (done && profile) *done += memsets;
+    if (done) done->insert(done->begin(), memsets.begin(), memsets.end());
     return done;
   }
   static OrFault<void> check_range(Buffer& buffer, std::int64_t offset, std::int64_t bytes) {
@@ -185,6 +207,8 @@ class EmulatorDevice final : public Device {
   std::map<std::int64_t, Program> modules_;
   std::int64_t next_module_ = 1;
   std::uint64_t draws_;
+  std::vector<std::vector<LaunchCounts>> counts_;  // of the last timed batch
+  Crew crew_;
   std::chrono::milliseconds deadline_{60'000};
 };
 

@@ -13,6 +13,7 @@ struct EmulatorOptions {
   std::int64_t memory_bytes = std::int64_t{8} << 30;
   // Lane-instructions that one launch may use; 0: what the launch deadline allows at kStepsPerMillisecond.
   std::uint64_t step_budget = 0;
+  unsigned threads = 0;  // that carry out a launch; 0: as many as the processor has. No result depends on it.
 };
 // A launch deadline becomes a budget of steps, so that a verdict never depends on this machine's speed.
 inline constexpr std::uint64_t kStepsPerMillisecond = 300'000;

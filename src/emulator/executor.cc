@@ -2,9 +2,11 @@
 #include "executor.h"
 
 #include "barrier.h"
+#include "calls.h"
 #include "cluster.h"
 #include "lanes.h"
 #include "race.h"
+#include "undefined.h"
 
 namespace kf::emulator {
 namespace {
@@ -21,6 +23,11 @@ struct Group {
 
 Group lowest(const Warp& w, Mask ready) {
   Group g;
+  if (ready == kAllLanes) {  // usually they stand together
+    std::uint32_t differ = 0;
+    for (int l = 1; l < kLanes; ++l) differ |= w.pc[static_cast<std::size_t>(l)] ^ w.pc[0];
+    if (differ == 0) return {ready, w.pc[0], kNowhere};
+  }
   g.pc = kNowhere;
   for (Mask rest = ready; rest != 0; rest &= rest - 1) g.pc = std::min(g.pc, w.pc[std::countr_zero(rest)]);
   for (Mask rest = ready; rest != 0; rest &= rest - 1) {
@@ -34,7 +41,7 @@ Group lowest(const Warp& w, Mask ready) {
 }
 
 Group out_of_turn(Warp& w, Mask ready) {  // the lanes that stand with a randomly drawn one
-  int skip = static_cast<int>(w.launch->draw() % static_cast<std::uint64_t>(std::popcount(ready)));
+  int skip = static_cast<int>(w.block->cluster->draw() % static_cast<std::uint64_t>(std::popcount(ready)));
   Mask rest = ready;
   while (skip-- > 0) rest &= rest - 1;
   Group g;
@@ -45,6 +52,7 @@ Group out_of_turn(Warp& w, Mask ready) {  // the lanes that stand with a randoml
 }
 
 void set_pc(Warp& w, Mask lanes, std::uint32_t pc) {
+  if (lanes == kAllLanes) return w.pc.fill(pc);
   for (; lanes != 0; lanes &= lanes - 1) w.pc[std::countr_zero(lanes)] = pc;
 }
 
@@ -72,6 +80,7 @@ void settle_sync(Warp& w, const Inst& inst, std::uint32_t pc, Mask members) {
   }
   if (here != needed) return;
   w.now = pc;
+  if (w.has_undefined) follow_exchange(w, inst, pc, here);
   inst.fn(w, inst, here);
   if (plain_barrier) race_warp_sync(w, here);
   for (Mask rest = here; rest != 0; rest &= rest - 1) {
@@ -86,7 +95,8 @@ void wait_for_members(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes) {
   const std::uint32_t* members = w.reg<std::uint32_t>(inst.e);
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
-    if ((members[l] >> l & 1) == 0) report(w, inst, l, "executes with a member mask that does not name its own lane");
+    if ((members[l] >> l & 1) == 0)
+      report(w, inst, l, Found{Checker::kMask, "executes with a member mask that does not name its own lane"});
     w.pc[l] = pc;
     w.wait[l] = Wait::kWarpSync;
     w.sync_mask[l] = members[l];
@@ -106,13 +116,10 @@ void return_lanes(Warp& w, Mask lanes) {
   Mask done = 0;
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
-    auto& stack = w.calls[static_cast<std::size_t>(l)];
-    if (stack.empty()) {
+    if (w.calls[static_cast<std::size_t>(l)].empty())
       done |= Mask{1} << l;
-    } else {
-      w.pc[l] = stack.back();
-      stack.pop_back();
-    }
+    else
+      end_call(w, l);
   }
   if (done != 0) exit_lanes(w, done);
 }
@@ -135,6 +142,10 @@ enum class Next : std::uint8_t { kSame, kChoose, kPause };  // same group, choos
 Next flow(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes, Mask exec) {
   set_pc(w, lanes, pc + 1);
   if (exec == 0) return Next::kChoose;
+  if (!w.delayed.empty() && inst.flow >= Flow::kReturn) {  // before it waits, its writes become visible, one a turn
+    set_pc(w, lanes, pc);
+    return Next::kPause;
+  }
   w.now = pc;
   switch (inst.flow) {
     case Flow::kBranchIndexed:
@@ -143,9 +154,14 @@ Next flow(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes, Mask exec) {
     case Flow::kCall:
       for (Mask rest = exec; rest != 0; rest &= rest - 1) {
         const int l = std::countr_zero(rest);
-        w.calls[static_cast<std::size_t>(l)].push_back(pc + 1);
+        CallFrame& made = w.calls[static_cast<std::size_t>(l)].emplace_back();
+        made.return_pc = pc + 1;
+        made.stack_used = w.stack_used[static_cast<std::size_t>(l)];
         w.pc[l] = static_cast<std::uint32_t>(inst.imm);
       }
+      break;
+    case Flow::kCallFrame:
+      call_with_frame(w, inst, pc, exec);
       break;
     case Flow::kReturn:
       return_lanes(w, exec);
@@ -167,8 +183,8 @@ Next flow(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes, Mask exec) {
       return Next::kPause;
     case Flow::kUnsupported:
       report(w, inst, std::countr_zero(exec),
-             "is not supported by the emulator: " + w.launch->program->unsupported[static_cast<std::size_t>(inst.imm)],
-             DeviceFault::Kind::kUnsupported);
+             Found{Checker::kUnsupported, "is not supported by the emulator: " +
+                                              w.launch->program->unsupported[static_cast<std::size_t>(inst.imm)]});
     default:
       break;
   }
@@ -190,6 +206,11 @@ bool all_together(const Warp& w, const Inst& inst, Mask lanes, Mask exec) {
 std::uint64_t run_warp(Warp& w, std::uint64_t quantum) {
   const Inst* code = w.launch->program->code.data();
   std::uint64_t done = 0, lane_steps = 0;
+  std::uint64_t* executed = nullptr;
+  if (w.launch->profile) {
+    w.launch->counters.executed.resize(w.launch->program->code.size());
+    executed = w.launch->counters.executed.data();
+  }
   bool pause = false;
   while (done < quantum && !pause) {
     const Mask ready = ~w.exited & ~w.waiting;
@@ -204,6 +225,9 @@ std::uint64_t run_warp(Warp& w, std::uint64_t quantum) {
       Mask exec = g.lanes;
       if (inst.guard != kNoSlot) exec &= inst.guard_negated ? ~w.preds[inst.guard] : w.preds[inst.guard];
       ++done;
+      if (executed != nullptr) ++executed[g.pc];
+      if (w.has_undefined) [[unlikely]]
+        follow_undefined(w, inst, g.pc, g.lanes, exec);
       lane_steps += exec == kAllLanes ? kLanes : static_cast<std::uint64_t>(std::popcount(exec));
       if (inst.flow == Flow::kNext) {
         w.now = g.pc;
@@ -224,6 +248,7 @@ std::uint64_t run_warp(Warp& w, std::uint64_t quantum) {
         g.pc = exec != 0 ? target : g.pc + 1;
       } else if (inst.flow == Flow::kWarpSync && all_together(w, inst, g.lanes, exec)) {
         w.now = g.pc;
+        if (w.has_undefined) follow_exchange(w, inst, g.pc, exec);
         inst.fn(w, inst, exec);
         if (inst.d == kNoSlot && inst.a == kNoSlot && inst.imm == 0) race_warp_sync(w, exec);
         ++g.pc;
@@ -238,6 +263,7 @@ std::uint64_t run_warp(Warp& w, std::uint64_t quantum) {
       }
     }
   }
+  if (!w.delayed.empty()) settle_one(w);
   w.launch->counters.warp_instructions += done;
   w.launch->counters.lane_instructions += lane_steps;
   return done;

@@ -53,10 +53,13 @@ void check_dependency(Warp& warp, const Inst& inst, int lane, std::uint64_t word
   if (page == nullptr) return;
   const GlobalWrite& write = (*page)[word % GlobalWrites::kPageBytes / 4];
   if (write.time == 0 || (write.bytes & mask) == 0) return;
-  report(warp, inst, lane,
-         std::string(access == Access::kRead ? "reads " : "writes ") + place_of(warp, word) +
-             ", which the launch before writes, and this block has not executed griddepcontrol.wait: with pdl both "
-             "run at the same time");
+  report(
+      warp, inst, lane,
+      Found{Checker::kDependency,
+            std::string(access == Access::kRead ? "reads " : "writes ") + place_of(warp, word) +
+                ", which the launch before writes, and this block has not executed griddepcontrol.wait: with pdl both "
+                "run at the same time",
+            {source_place(*warp.launch, write.source, "wrote")}});
 }
 
 }  // namespace
@@ -90,9 +93,11 @@ void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t add
     const bool suspect = access == Access::kRead ? !strong : access == Access::kAtomic && !write.strong;
     if (suspect && write.time != 0 && (write.bytes & mask) != 0 && !ordered(warp, lane, write))
       report(warp, inst, lane,
-             std::string("race on global memory: ") + (access == Access::kRead ? "reads " : "updates ") +
-                 place_of(warp, first) + ", which " + describe_writer(launch, write) +
-                 " wrote; no barrier, and no fences on both sides, lie between them");
+             Found{Checker::kRace,
+                   std::string("race on global memory: ") + (access == Access::kRead ? "reads " : "updates ") +
+                       place_of(warp, first) + ", which " + describe_writer(launch, write) +
+                       " wrote; no barrier, and no fences on both sides, lie between them",
+                   {source_place(launch, write.source, "wrote")}});
     if (strong && write.time != 0) {
       std::uint32_t& seen = warp.fence(FenceKnowledge::kSeen);
       seen = std::max(seen, write.released);

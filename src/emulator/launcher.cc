@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "executor.h"
+#include "side_by_side.h"
+#include "traffic.h"
 
 namespace kf::emulator {
 namespace {
@@ -96,7 +98,8 @@ OrFault<std::vector<std::byte>> parameters(const kf::Launch& launch, const Kerne
   return bytes;
 }
 
-OrFault<double> copy_bytes(const kf::Launch& launch, const PlanRun& run, Buffers& buffers, const DeviceFacts& target) {
+OrFault<LaunchCounts> copy_bytes(const kf::Launch& launch, const PlanRun& run, Buffers& buffers,
+                                 const DeviceFacts& target) {
   if (launch.args.size() != 3 || launch.args[0].kind != Arg::Kind::kTensor || launch.args[1].kind != Arg::Kind::kTensor)
     return refused(launch, "a copy needs two tensors and a size");
   Buffer& to = buffers.at(run.tensors[static_cast<std::size_t>(launch.args[0].index)]);
@@ -106,20 +109,45 @@ OrFault<double> copy_bytes(const kf::Launch& launch, const PlanRun& run, Buffers
     return refused(launch, "a copy larger than its buffers");
   std::memcpy(to.usable().data(), from.usable().data(), bytes);
   buffers.all_have_values(to);
-  return memset_estimate(static_cast<std::int64_t>(2 * bytes), target);
+  return bytes_moved(launch.id, static_cast<std::int64_t>(2 * bytes), target);
+}
+
+// Fewer blocks side by side (of a cooperative launch never fewer than its grid), and turns of another length.
+void disturb(Launch& launch, const Disturbance& disturbance) {
+  constexpr std::uint64_t kTurns[] = {16, 200, 10'000};
+  launch.quantum = kTurns[launch.draw() % 3];
+  launch.first_window = 1 + static_cast<std::size_t>(launch.draw() % 6);
+  if (!launch.shape.cooperative) {
+    // Nothing promises that two blocks (clusters) are ever there at once: where nearly all is held, none are.
+    const double free = disturbance.held_share >= 0.9 ? 0.0 : 1.0 - std::max(disturbance.held_share, 0.0);
+    const auto most = static_cast<std::uint64_t>(free * static_cast<double>(launch.resident_limit));
+    launch.resident_limit = std::max(most, product(launch.shape.cluster));
+    launch.first_window =
+        std::min(launch.first_window, static_cast<std::size_t>(launch.resident_limit / product(launch.shape.cluster)));
+  }
 }
 
 }  // namespace
 
-OrFault<double> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& memory, const DeviceFacts& target) {
-  double nanoseconds = 0;
+LaunchCounts bytes_moved(std::string id, std::int64_t bytes, const DeviceFacts& target) {
+  LaunchCounts made;
+  made.id = std::move(id);
+  made.blocks = std::max(1, target.sm_count);
+  made.dram_bytes = bytes;
+  return made;
+}
+
+OrFault<std::vector<LaunchCounts>> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& memory,
+                                            const DeviceFacts& target) {
+  std::vector<LaunchCounts> counts;
   std::uint64_t number = 0;
   GlobalWrites previous;
+  const bool overlapping = std::ranges::any_of(run.plan->launches, [](const auto& one) { return one.flags.pdl; });
   for (const kf::Launch& one : run.plan->launches) {
     if (one.kind == kf::Launch::Kind::kMemcpy) {
       auto copied = copy_bytes(one, run, buffers, target);
-      if (!copied) return copied;
-      nanoseconds += *copied;
+      if (!copied) return std::unexpected(copied.error());
+      if (run.profile) counts.push_back(*std::move(copied));
       continue;
     }
     const Kernel* kernel = run.program->find(one.entry);
@@ -140,6 +168,7 @@ OrFault<double> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& mem
     launch.resident_limit = static_cast<std::uint64_t>(launch.sm_count) *
                             std::max<std::uint64_t>(1, static_cast<std::uint64_t>(target.max_threads_per_sm) / threads);
     launch.profile = run.profile;
+    if (run.disturbance != nullptr) disturb(launch, *run.disturbance);
     launch.check_races = !run.profile;
     if (one.flags.pdl && number > 1) launch.previous_writes = &previous;
     if (one.flags.cooperative && product(one.grid) > launch.resident_limit)
@@ -153,16 +182,20 @@ OrFault<double> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& mem
     }
     std::optional<DeviceFault> fault;
     try {
-      run_grid(launch);
+      // A launch that may overlap with the next one leaves a list of its writes.
+      if (run.crew == nullptr || overlapping || !run_side_by_side(launch, *run.crew)) run_grid(launch);
     } catch (const Stop& stop) {
       fault = stop.fault;
     }
     if (launch.grid_workspace_address != 0) memory.remove(launch.grid_workspace_address);
     if (fault) return std::unexpected(*std::move(fault));
     previous = std::move(launch.writes);
-    if (run.profile) nanoseconds += estimate(launch.counters, launch.touched.bytes(), product(one.grid), target).total;
+    if (run.profile) {
+      counts.push_back(counts_of(launch, static_cast<std::int64_t>(product(one.grid))));
+      counts.back().id = one.id;
+    }
   }
-  return nanoseconds;
+  return counts;
 }
 
 }  // namespace kf::emulator

@@ -16,6 +16,12 @@ void settle(Block& block, MBarrier& barrier) {
   ++block.progress;
 }
 
+// The opaque state that an arrival returns: the phase, and how many arrivals the phase still missed.
+constexpr std::uint64_t kPhaseBits = 43, kPhaseMask = (std::uint64_t{1} << kPhaseBits) - 1;
+std::uint64_t state_of(const MBarrier& barrier) {
+  return (barrier.phase & kPhaseMask) | static_cast<std::uint64_t>(barrier.pending) << kPhaseBits;
+}
+
 // Inst: a address, imm offset, mode = Space | narrow << 7, b count or tx or state, d result, width: flags.
 enum : std::uint8_t { kExpectTx = 1, kDrop = 2, kParity = 4, kBlocking = 8, kNoComplete = 16 };
 
@@ -49,7 +55,7 @@ void arrive(Warp& w, const Inst& i, Mask lanes) {
     const int l = std::countr_zero(rest);
     MBarrierPlace place;
     MBarrier& barrier = barrier_of(w, i, l, place);
-    if (i.d != kNoSlot) w.reg<std::uint64_t>(i.d)[l] = barrier.phase;
+    if (i.d != kNoSlot) w.reg<std::uint64_t>(i.d)[l] = state_of(barrier);
     if (place.block == w.block)
       race_publish(w, barrier.clock);
     else
@@ -62,6 +68,8 @@ void arrive(Warp& w, const Inst& i, Mask lanes) {
     if ((i.width & kDrop) != 0) barrier.expected -= count;
     if (count > barrier.pending)
       report(w, i, l, "more arrivals at an mbarrier than its " + std::to_string(barrier.expected) + " of a phase");
+    if ((i.width & kNoComplete) != 0 && count == barrier.pending && barrier.tx == 0)
+      report(w, i, l, "an arrival that says .noComplete completes the mbarrier's phase");
     mbarrier_arrive(*place.block, barrier, count);
   }
 }
@@ -86,7 +94,7 @@ void wait(Warp& w, const Inst& i, Mask lanes) {
     MBarrierPlace place;
     MBarrier& barrier = barrier_of(w, i, l, place);
     const bool complete = (i.width & kParity) != 0 ? (barrier.phase & 1) != (w.reg<std::uint32_t>(i.b)[l] & 1)
-                                                   : barrier.phase != w.reg<std::uint64_t>(i.b)[l];
+                                                   : ((barrier.phase ^ w.reg<std::uint64_t>(i.b)[l]) & kPhaseMask) != 0;
     if (complete) done |= Mask{1} << l;
     if (complete && !joined) race_join(w, barrier.clock);
     if (complete && !joined && w.block->cluster->blocks.size() > 1) race_acquire(w);
@@ -99,8 +107,8 @@ void wait(Warp& w, const Inst& i, Mask lanes) {
 }
 
 void pending_count(Warp& w, const Inst& i, Mask lanes) {
-  report(w, i, std::countr_zero(lanes), "mbarrier.pending_count is not supported by the emulator",
-         DeviceFault::Kind::kUnsupported);
+  const std::uint64_t* state = w.reg<std::uint64_t>(i.a);
+  each_lane(lanes, [&](int l) { w.reg<std::uint32_t>(i.d)[l] = static_cast<std::uint32_t>(state[l] >> kPhaseBits); });
 }
 
 void bind_place(Binder& b, std::size_t n) {
@@ -113,7 +121,7 @@ void bind_place(Binder& b, std::size_t n) {
 bool bind_arrive(Binder& b, bool drop) {
   b.out.width = drop ? kDrop : 0;
   if (b.take("expect_tx")) b.out.width |= kExpectTx;
-  b.take("noComplete");
+  if (b.take("noComplete")) b.out.width |= kNoComplete;
   take_order_words(b);
   const bool result = b.operand(0).kind != Operand::Kind::kAddress;
   if (result && b.operand(0).kind != Operand::Kind::kSink) b.out.d = b.dest(0, 64);
@@ -178,6 +186,8 @@ bool bind_mbarrier(Binder& b) {
     return true;
   }
   if (b.take("pending_count")) {
+    out.d = b.dest(0, 32);
+    out.a = b.source(1, 64);
     out.fn = &pending_count;
     return true;
   }

@@ -8,6 +8,7 @@
 #include "atomic_op.h"
 #include "lanes.h"
 #include "race.h"
+#include "traffic.h"
 
 namespace kf::emulator {
 namespace {
@@ -21,10 +22,16 @@ void atomic(Warp& w, const Inst& i, Mask lanes) {
   const std::uint32_t elements = list[1], bytes = list[2];
   const auto type = static_cast<Type>(i.width);
   const auto space = static_cast<Space>(i.mode & 0x7f);
+  std::uint64_t addresses[kLanes]{};
+  if (list[3] == kNoSlot && !i.orders && space <= Space::kGlobal) {  // red, or a result that nobody wants
+    each_lane(lanes, [&](int l) { addresses[l] = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l); });
+    if (delay(w, i, lanes, addresses, bytes * elements)) return;
+  }
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
-    const std::uint64_t at = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l);
+    const std::uint64_t at = addresses[l] = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l);
     std::byte* place = resolve(w, i, l, at, bytes * elements, space, Access::kAtomic);
+    if (!w.launch->old_values.empty()) note_read(w, at);
     const bool shared_space = space == Space::kShared || at - kSharedWindow < kWindowBytes;
     for (std::uint32_t k = 0; k < elements; ++k) {
       const std::uint32_t* slots = list + 3 + 3 * k;
@@ -38,6 +45,7 @@ void atomic(Warp& w, const Inst& i, Mask lanes) {
     }
   }
   if (i.orders) race_fence(w);
+  count_traffic(w, space, addresses, lanes, bytes * elements, true);
   w.launch->counters.atomics += static_cast<std::uint64_t>(std::popcount(lanes));
 }
 

@@ -212,6 +212,23 @@ void lop3_lanes(Warp& w, const Inst& i, Mask lanes) {
   });
 }
 
+// lop3.and / .or: also p = (result != 0) op q. mode 1: and, 2: or; e: p; extra: q.
+void lop3_test(Warp& w, const Inst& i, Mask lanes) {
+  const W *a = w.reg<W>(i.a), *b = w.reg<W>(i.b), *c = w.reg<W>(i.c);
+  W* d = i.d != kNoSlot ? w.reg<W>(i.d) : nullptr;
+  Mask nonzero = 0;
+  each_lane(lanes, [&](int l) {
+    W result = 0;
+    for (int k = 0; k < 8; ++k)
+      if ((i.imm >> k & 1) != 0)
+        result |= ((k & 4) != 0 ? a[l] : ~a[l]) & ((k & 2) != 0 ? b[l] : ~b[l]) & ((k & 1) != 0 ? c[l] : ~c[l]);
+    if (d != nullptr) d[l] = result;
+    nonzero |= Mask{result != 0} << l;
+  });
+  const Mask q = pred(w, i.extra);
+  set_pred(w, i.e, lanes, i.mode == 1 ? nonzero & q : nonzero | q);
+}
+
 template <class Op>
 Handler unsigned2(int bits) {
   return bits == 16   ? &map2<std::uint16_t, std::uint16_t, std::uint16_t, Op>
@@ -324,10 +341,24 @@ bool bind_bits(Binder& b) {
     return true;
   }
   if (op == "lop3") {
+    const int test = b.take_one({"and", "or"});
     b.take_type();
-    bind_slots(b, 32, 32, 3);
     b.out.imm = static_cast<std::int64_t>(b.immediate(4));
-    b.out.fn = &lop3_lanes;
+    if (test < 0) {
+      bind_slots(b, 32, 32, 3);
+      b.out.fn = &lop3_lanes;
+      return true;
+    }
+    const Operand& target = b.operand(0);
+    if (target.kind != Operand::Kind::kPair) return false;
+    if (target.parts[0].kind != Operand::Kind::kSink) b.out.d = b.dest(target.parts[0], 32);
+    b.out.a = b.source(1, 32);
+    b.out.b = b.source(2, 32);
+    b.out.c = b.source(3, 32);
+    b.out.e = b.pred_dest(target.parts[1]);
+    b.out.extra = b.pred_source(b.operand(5));
+    b.out.mode = static_cast<std::uint8_t>(test + 1);
+    b.out.fn = &lop3_test;
     return true;
   }
   return false;

@@ -8,6 +8,7 @@
 #include "lanes.h"
 #include "mbarrier.h"
 #include "race.h"
+#include "traffic.h"
 
 namespace kf::emulator {
 
@@ -33,12 +34,15 @@ std::uint64_t place(const Warp& w, W slot, W narrow, W offset, int lane) {
   return address_of(w, slot, narrow != 0, static_cast<std::int32_t>(offset), lane);
 }
 
-std::uint8_t* flags_of(Warp& w, const std::byte* at) {
+// Where the target's flags and the race checker's notes are, when it lies in shared memory of the cluster.
+void note_target(Warp& w, AsyncPart& part) {
   for (auto& peer : w.block->cluster->blocks) {
     const std::byte* base = peer->shared.data();
-    if (at >= base && at < base + peer->shared.size()) return peer->shared_written.data() + (at - base);
+    if (part.to < base || part.to >= base + peer->shared.size()) continue;
+    part.flags = peer->shared_written.data() + (part.to - base);
+    part.history = peer->shared_history.data() + (part.to - base) / 4;
+    return;
   }
-  return nullptr;
 }
 
 // Reading shared memory through the async proxy needs a fence.proxy.async after the generic writes.
@@ -53,8 +57,10 @@ void check_proxy(Warp& w, const Inst& i, int lane, const std::byte* from) {
   Inst where;
   where.source = write.source;
   report(w, i, lane,
-         "the bulk copy reads shared memory that " + describe_thread(writer, write.lane) + " wrote at " +
-             describe_source(*w.launch, where) + " without a fence.proxy.async after it");
+         Found{Checker::kAsyncCopy,
+               "the bulk copy reads shared memory that " + describe_thread(writer, write.lane) + " wrote at " +
+                   describe_source(*w.launch, where) + " without a fence.proxy.async after it",
+               {source_place(*w.launch, write.source, "wrote")}});
 }
 
 void add_parts(Warp& w, const Inst& i, int lane, AsyncCopy& copy, std::uint64_t to, Space to_space, std::uint64_t from,
@@ -62,16 +68,14 @@ void add_parts(Warp& w, const Inst& i, int lane, AsyncCopy& copy, std::uint64_t 
   for (W at = 0; at < size; at += 16) {
     AsyncPart part;
     part.from = resolve(w, i, lane, from + at, 16, from_space, Access::kRead);
+    keep_source(w, from_space, from + at);
     if (from_space == Space::kShared)
       for (std::size_t k = 0; k < 16; k += 4) check_proxy(w, i, lane, part.from + k);
     part.to = resolve(w, i, lane, to + at, 16, to_space, copy.reduce >= 0 ? Access::kAtomic : Access::kWrite);
     part.bytes = 16;
     if (to_space == Space::kShared) {
-      part.flags = flags_of(w, part.to);
+      note_target(w, part);
       if (part.flags != nullptr) std::memset(part.flags, kPending, 16);
-      const Block& own = *w.block;
-      if (part.to >= own.shared.data() && part.to < own.shared.data() + own.shared.size())
-        part.history = w.block->shared_history.data() + (part.to - own.shared.data()) / 4;
     }
     copy.parts.push_back(part);
   }
@@ -98,12 +102,14 @@ void bulk(Warp& w, const Inst& i, Mask lanes) {
     const std::uint64_t barrier = grouped ? 0 : place(w, form.barrier, form.barrier_narrow, form.barrier_offset, l);
     const Mask ctas = form.ctas != kNoSlot ? w.reg<std::uint16_t>(form.ctas)[l] : 0;
     const auto space_to = static_cast<Space>(form.to_space), space_from = static_cast<Space>(form.from_space);
+    count_row(w, space_from, from, size, false);
     for (std::size_t rank = 0; rank < 16; ++rank) {  // multicast: the same offsets in each named block
       if (ctas == 0 ? rank != 0 : (ctas >> rank & 1) == 0) continue;
       AsyncCopy one = copy;
       const std::uint64_t window = ctas == 0 ? 0 : (rank + 1) << 24;
       const std::uint64_t keep = ctas == 0 ? ~std::uint64_t{0} : 0xff'ffff;
       add_parts(w, i, l, one, (to & keep) | window, space_to, from, space_from, size);
+      count_row(w, space_to, (to & keep) | window, size, true);
       if (!grouped) {
         const MBarrierPlace at = find_mbarrier(w, i, l, (barrier & keep) | window);
         one.barrier_block = at.block;
@@ -134,7 +140,7 @@ void bulk_wait(Warp& w, const Inst& i, Mask lanes) {
   }
 }
 
-// st.async: a value to a peer's shared memory, counted by an mbarrier there. b: value, width: its bytes.
+// st.async, red.async: a value to a peer's shared memory, counted by an mbarrier there. width: bytes of an element.
 void store_async(Warp& w, const Inst& i, Mask lanes) {
   const BulkForm& form = form_of(w, i);
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
@@ -147,10 +153,16 @@ void store_async(Warp& w, const Inst& i, Mask lanes) {
     copy.bytes = i.width * i.extras;
     AsyncPart part;
     part.bytes = copy.bytes;
+    const bool reduces = form.reduce != kNoSlot;
     part.to = resolve(w, i, l, place(w, form.to, form.to_narrow, form.to_offset, l), copy.bytes, Space::kShared,
-                      Access::kWrite);
-    part.flags = flags_of(w, part.to);
-    if (part.flags != nullptr) std::memset(part.flags, kPending, copy.bytes);
+                      reduces ? Access::kAtomic : Access::kWrite);
+    note_target(w, part);
+    if (reduces) {  // others may update the word at the same time, so it is not marked
+      copy.reduce = static_cast<int>(form.reduce), copy.type = static_cast<int>(form.type);
+      part.flags = nullptr;
+    } else if (part.flags != nullptr) {
+      std::memset(part.flags, kPending, copy.bytes);
+    }
     const MBarrierPlace at =
         find_mbarrier(w, i, l, place(w, form.barrier, form.barrier_narrow, form.barrier_offset, l));
     copy.barrier_block = at.block;
@@ -185,17 +197,36 @@ W add_form(Binder& b, const Place& to, const Place& from, const Place& barrier, 
                    barrier.offset, size, ctas, reduce, type, static_cast<W>(to_space), static_cast<W>(from_space)});
 }
 
+bool red_async_exists(int op, Type type) {
+  switch (op) {
+    case kAdd:
+      return bits_of(type) >= 32 && is_integer(type);
+    case kInc:
+    case kDec:
+      return type == Type::kU32;
+    case kMin:
+    case kMax:
+      return type == Type::kU32 || type == Type::kS32;
+    default:
+      return op <= kXor && type == Type::kB32;
+  }
+}
+
 bool bind_store_async(Binder& b) {
   b.take("async");
   take_order_words(b);
+  const int op =
+      b.op() == "red" ? b.take_one({"and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"}) : -1;
   b.take("shared::cluster");
   if (!b.take("mbarrier::complete_tx::bytes")) return false;
   const std::size_t count = b.take("v2") ? 2 : b.take("v4") ? 4 : 1;
   const Type type = b.take_type();
   const int bits = bits_of(type);
   if (bits != 32 && bits != 64) return false;
+  if (b.op() == "red" && (op < 0 || !red_async_exists(op, type))) return false;
   const Place to = bind_place(b, b.operand(0)), barrier = bind_place(b, b.operand(2));
-  b.out.extra = add_form(b, to, {}, barrier, kNoSlot, kNoSlot, kNoSlot, 0, Space::kShared, Space::kShared);
+  b.out.extra = add_form(b, to, {}, barrier, kNoSlot, kNoSlot, op < 0 ? kNoSlot : static_cast<W>(op),
+                         static_cast<W>(type), Space::kShared, Space::kShared);
   const Operand& value = b.operand(1);
   for (std::size_t k = 0; k < count; ++k) {
     if (count > 1 && value.parts.size() != count) b.refuse("a vector of this length");
@@ -212,7 +243,7 @@ void nothing(Warp&, const Inst&, Mask) {}
 }  // namespace
 
 bool bind_bulk(Binder& b) {
-  if (b.op() == "st") return bind_store_async(b);
+  if (b.op() == "st" || b.op() == "red") return bind_store_async(b);
   if (b.op() != "cp") return false;
   const bool reduces = b.take("reduce");
   b.take("async");

@@ -227,10 +227,22 @@ void pred_mov(Warp& w, const Inst& i, Mask lanes) {
   set_pred(w, i.d, lanes, pred(w, i.a));
 }
 
+void pred_from_word(Warp& w, const Inst& i, Mask lanes) {
+  const std::uint32_t* a = w.reg<std::uint32_t>(i.a);
+  Mask value = 0;
+  each_lane(lanes, [&](int l) { value |= Mask{a[l] != 0} << l; });
+  set_pred(w, i.d, lanes, value);
+}
+
 bool bind_logic(Binder& b) {
   const std::string_view op = b.op();
   b.take("pred");
   b.out.d = b.pred_dest(b.operand(0));
+  if (op == "mov" && b.operand(1).kind == Operand::Kind::kName) {  // %is_explicit_cluster
+    b.out.a = b.source(1, 32);
+    b.out.fn = &pred_from_word;
+    return true;
+  }
   b.out.a = b.pred_source(b.operand(1));
   if (op == "and" || op == "or" || op == "xor") b.out.b = b.pred_source(b.operand(2));
   b.out.fn = op == "and"                   ? &pred_and

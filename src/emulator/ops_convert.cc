@@ -217,10 +217,13 @@ void convert_packed(Warp& w, const Inst& i, Mask lanes) {
 void convert_pack(Warp& w, const Inst& i, Mask lanes) {
   const auto to = static_cast<Type>(i.imm & 0xff);
   const int step = bits_of(to);
+  const bool is_unsigned = to == Type::kU2 || to == Type::kU4 || !(is_signed(to) || to == Type::kS2 || to == Type::kS4);
+  const std::int64_t most = (std::int64_t{1} << (is_unsigned ? step : step - 1)) - 1, least = is_unsigned ? 0 : -most - 1;
   const std::uint64_t ones = (std::uint64_t{1} << step) - 1;
   each_lane(lanes, [&](int l) {
     auto part = [&](Slot slot) {
-      return clamp_integer(extend(w.reg<std::uint32_t>(slot)[l], Type::kS32), true, to) & ones;
+      const std::int64_t value = w.reg<std::int32_t>(slot)[l];
+      return static_cast<std::uint64_t>(std::clamp(value, least, most)) & ones;
     };
     const std::uint64_t low = part(i.a) << step | part(i.b);
     w.reg<std::uint32_t>(i.d)[l] = static_cast<std::uint32_t>(
@@ -346,7 +349,8 @@ bool bind_convert(Binder& b) {
   if (b.take("pack")) {
     b.take("sat");
     const Type to = b.take_type(), from = b.take_type();
-    if (from != Type::kS32 || !is_integer(to)) return false;
+    const bool tiny = to == Type::kU2 || to == Type::kS2 || to == Type::kU4 || to == Type::kS4;
+    if (from != Type::kS32 || (!is_integer(to) && !tiny)) return false;
     if (b.operands() == 4 && b.take("b32")) b.out.c = b.source(3, 32);
     bind_slots(b, 32, 32, 2);
     b.out.imm = static_cast<int>(to);

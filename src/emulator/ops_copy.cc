@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous copies: PTX ISA 9.0 sections 9.7.9.25 and st.async. Issuing checks both ends and marks the
 // target; async_copy.cc makes the bytes visible later.
+#include <algorithm>
 #include <cstring>
 
 #include "access.h"
@@ -9,6 +10,7 @@
 #include "lanes.h"
 #include "mbarrier.h"
 #include "race.h"
+#include "traffic.h"
 
 namespace kf::emulator {
 namespace {
@@ -46,6 +48,8 @@ std::uint64_t lane_value(const Warp& w, Slot slot, bool narrow, int lane) {
 // extra: offset of the source, narrow flags.
 void copy_async(Warp& w, const Inst& i, Mask lanes) {
   const W* more = w.launch->program->extras.data() + i.extra;
+  std::uint64_t targets[kLanes], sources[kLanes];
+  Mask read = 0;
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
     W size = i.c != kNoSlot ? w.reg<W>(i.c)[l] : i.width;
@@ -53,7 +57,11 @@ void copy_async(Warp& w, const Inst& i, Mask lanes) {
     if (size > i.width)
       report(w, i, l, "cp.async of " + std::to_string(size) + " source bytes into " + std::to_string(int{i.width}));
     const std::uint64_t to = lane_value(w, i.a, (more[1] & 1) != 0, l) + static_cast<std::uint64_t>(i.imm);
-    const std::uint64_t from = lane_value(w, i.b, (more[1] & 2) != 0, l) + std::uint64_t{more[0]};
+    const std::uint64_t from = lane_value(w, i.b, (more[1] & 2) != 0, l) +
+                               static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(more[0])});
+    targets[l] = to;
+    sources[l] = from;
+    read |= Mask{size != 0} << l;
     AsyncCopy copy = start(w, i, l, AsyncCopy::Kind::kThread);
     AsyncPart part;
     part.to = resolve(w, i, l, to, i.width, Space::kShared, Access::kWrite);
@@ -64,6 +72,7 @@ void copy_async(Warp& w, const Inst& i, Mask lanes) {
     for (W k = 0; k < size; ++k) bytes[k] = *resolve(w, i, l, from + k, 1, Space::kGlobal, Access::kRead);
     if (size == i.width) {
       part.from = resolve(w, i, l, from, i.width, Space::kGlobal, Access::kRead);
+      keep_source(w, Space::kGlobal, from);
     } else if (size != 0) {
       copy.captured.assign(bytes, bytes + i.width);
       copy.read_source = true;
@@ -72,6 +81,8 @@ void copy_async(Warp& w, const Inst& i, Mask lanes) {
     AsyncCopy& kept = w.block->copies.emplace_back(std::move(copy));
     if (kept.read_source) kept.parts[0].from = kept.captured.data();
   }
+  count_traffic(w, Space::kGlobal, sources, read, i.width, false);
+  count_traffic(w, Space::kShared, targets, lanes, i.width, true);
 }
 
 void commit_group(Warp& w, const Inst&, Mask lanes) {
@@ -92,16 +103,25 @@ void wait_group(Warp& w, const Inst& i, Mask lanes) {
   }
 }
 
-// cp.async.mbarrier.arrive: the lane's copies are complete, then it arrives. `.noinc` counts as expected.
+// cp.async.mbarrier.arrive: it arrives once the lane's copies are complete. `.noinc` counts as expected.
 void arrive_after_copies(Warp& w, const Inst& i, Mask lanes) {
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
-    complete_groups(*w.block, AsyncCopy::Kind::kThread, w.index, l, w.copy_group[static_cast<std::size_t>(l)] + 1);
     const MBarrierPlace place = find_mbarrier(w, i, l, address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l));
     MBarrier& barrier = place.block->mbarriers.at(place.offset);
     race_publish(w, barrier.clock);
-    if (i.width == 0) ++barrier.pending;  // counted and arrived: no change in sum
-    mbarrier_arrive(*place.block, barrier, 1);
+    if (i.width == 0) ++barrier.pending;  // counted now, arrives later: no change in sum
+    const bool waits = std::ranges::any_of(w.block->copies, [&](const AsyncCopy& copy) {
+      return copy.kind == AsyncCopy::Kind::kThread && copy.warp == w.index && copy.lane == l;
+    });
+    if (!waits) {
+      mbarrier_arrive(*place.block, barrier, 1);
+      continue;
+    }
+    AsyncCopy arrival = start(w, i, l, AsyncCopy::Kind::kArrival);
+    arrival.barrier_block = place.block;
+    arrival.barrier = place.offset;
+    w.block->copies.push_back(std::move(arrival));
   }
 }
 
@@ -133,7 +153,6 @@ bool bind_thread_copy(Binder& b) {
   }
   take_cache_words(b);
   const Address to = bind_address(b, b.operand(0)), from = bind_address(b, b.operand(1));
-  if (from.offset < 0) b.refuse("a negative source offset");
   const std::uint64_t bytes = b.immediate(2);
   if (bytes != 4 && bytes != 8 && bytes != 16) b.refuse("a copy of " + std::to_string(bytes) + " bytes");
   b.out.width = static_cast<std::uint8_t>(bytes);

@@ -16,19 +16,19 @@ using P = std::uint32_t;
 struct F16 {
   static float wide(H x) { return half_to_float(x); }
   static H narrow(float x) { return float_to_half(x); }
-  static H narrow(double x) { return static_cast<H>(Half::encode(x)); }
+  static H narrow(double x, Round round = Round::kNearestEven) { return static_cast<H>(Half::encode(x, round)); }
   static constexpr H kTiny = 0x7c00, kOne = 0x3c00;
   static H product(H a, H b) { return narrow(wide(a) * wide(b)); }
 };
 struct B16 {
   static float wide(H x) { return bfloat_to_float(x); }
   static H narrow(float x) { return float_to_bfloat(x); }
-  static H narrow(double x) { return static_cast<H>(Bfloat::encode(x)); }
+  static H narrow(double x, Round round = Round::kNearestEven) { return static_cast<H>(Bfloat::encode(x, round)); }
   static constexpr H kTiny = 0x7f80, kOne = 0x3f80;
   static H product(H a, H b) { return narrow(double{wide(a)} * double{wide(b)}); }
 };
 
-enum : std::uint8_t { kFtz = 1, kSat = 2, kRelu = 4, kNan = 8, kXorSign = 16 };
+enum : std::uint8_t { kFtz = 1, kSat = 2, kRelu = 4, kNan = 8, kXorSign = 16, kOob = 32 };  // rounding: << 6
 
 template <class F>
 H flush16(H x) {
@@ -70,10 +70,13 @@ H two(H a, H b, int mode) {
   if ((mode & kFtz) != 0) a = flush16<F>(a), b = flush16<F>(b);
   return finish<F>(Op::template apply<F>(a, b), mode);
 }
+// The NaN that a tensor map fills in for elements outside of its tensor: fma.oob takes such a factor for a product of 0.
+constexpr H kOutside = 0xffff;
 template <class F>
 H fma16(H a, H b, H c, int mode) {
+  if ((mode & kOob) != 0 && (a == kOutside || b == kOutside)) return 0;
   if ((mode & kFtz) != 0) a = flush16<F>(a), b = flush16<F>(b), c = flush16<F>(c);
-  return finish<F>(F::narrow(fma_to_odd(F::wide(a), F::wide(b), F::wide(c))), mode);
+  return finish<F>(F::narrow(fma_to_odd(F::wide(a), F::wide(b), F::wide(c)), static_cast<Round>(mode >> 6)), mode);
 }
 template <class F, bool kMax>
 H min_max(H a, H b, int mode) {
@@ -151,7 +154,12 @@ bool bind_half(Binder& b) {
   const Handler fn = bf ? choose<B16>(b.op(), pair) : choose<F16>(b.op(), pair);
   if (fn == nullptr) return false;
   b.take_type();
-  b.take("rn");
+  const int round = b.take_one({"rn", "rz", "rm", "rp"});
+  if (round > 0) {
+    if (b.op() != "fma" || !bf) b.refuse("this rounding");
+    b.out.mode = static_cast<std::uint8_t>(round << 6);
+  }
+  if (b.take("oob")) b.out.mode |= kOob;
   if (b.take("ftz")) b.out.mode |= kFtz;
   if (b.take("sat")) b.out.mode |= kSat;
   if (b.take("relu")) b.out.mode |= kRelu;

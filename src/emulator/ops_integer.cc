@@ -186,6 +186,13 @@ struct Mad24 {
   }
 };
 
+struct Mad24HiSat {
+  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+    const std::int64_t sum = ((low24<true>(a) * low24<true>(b)) >> 16) + std::int32_t(c);
+    return std::uint32_t(std::int32_t(std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX)));
+  }
+};
+
 template <class Op>
 struct Pairs16 {  // u16x2, s16x2: Op on each half
   template <class T>
@@ -346,7 +353,9 @@ bool bind_24(Binder& b, bool mad) {
   const bool high = b.take_one({"lo", "hi"}) == 1, s = is_signed(b.take_type());
   bind_slots(b, 32, 32, mad ? 3 : 2);
   using W = std::uint32_t;
-  if (mad)
+  if (mad && s && high && b.take("sat"))
+    b.out.fn = &map3<W, W, W, W, Mad24HiSat>;
+  else if (mad)
     b.out.fn = s ? (high ? &map3<W, W, W, W, Mad24<true, true>> : &map3<W, W, W, W, Mad24<true, false>>)
                  : (high ? &map3<W, W, W, W, Mad24<false, true>> : &map3<W, W, W, W, Mad24<false, false>>);
   else

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // ld, st, and the hints that only change speed: PTX ISA 9.0 section 9.7.9.
+#include <algorithm>
 #include <cstring>
 
 #include "access.h"
+#include "async_copy.h"
 #include "global_race.h"
 #include "lanes.h"
 #include "race.h"
 #include "traffic.h"
+#include "undefined.h"
 
 namespace kf::emulator {
 namespace {
@@ -58,6 +61,26 @@ void load_element(Warp& w, Slot slot, std::uint32_t form, int bytes, std::byte* 
   }
 }
 
+// The same where several threads carry out the launch; only within one page.
+bool place_in_overlay(Overlay& overlay, const Region& region, const std::uint64_t* at, std::uint64_t low,
+                      std::uint64_t high, std::uint32_t bytes, bool is_store, std::byte** to) {
+  const std::uint64_t last = high + bytes - 1;
+  if (low / Overlay::kPageBytes != last / Overlay::kPageBytes) return false;
+  if (!is_store) {
+    if (!overlay.read_range(region, low, last)) return false;
+    for (int l = 0; l < kLanes; ++l) to[l] = region.data + (at[l] - region.base);
+    return true;
+  }
+  Overlay::Own& own = overlay.own_page(region, low);
+  for (int l = 0; l < kLanes; ++l) {
+    overlay.mark_written(own, at[l], bytes);
+    const Overlay::Place place = Overlay::place_in(own, at[l]);
+    to[l] = place.data;
+    if (place.written != nullptr) std::memset(place.written, kWritten, bytes);
+  }
+  return true;
+}
+
 // All lanes of a global access inside the region of the last one, aligned, and (for loads) with values: no
 // lane needs a look of its own. `to` gets the host places.
 bool resolve_together(Warp& w, const Inst& i, const std::uint64_t* at, Mask lanes, std::uint32_t bytes, bool is_store,
@@ -74,13 +97,53 @@ bool resolve_together(Warp& w, const Inst& i, const std::uint64_t* at, Mask lane
   if ((bits & (bytes - 1)) != 0 || low < region->base || high - region->base >= region->bytes ||
       region->bytes - (high - region->base) < bytes)
     return false;
-  for (int l = 0; l < kLanes; ++l) to[l] = region->data + (at[l] - region->base);
-  if (is_store && region->written != nullptr)
-    for (int l = 0; l < kLanes; ++l) std::memset(region->written + (at[l] - region->base), 1, bytes);
+  if (w.launch->overlay != nullptr) {
+    if (i.strong || !place_in_overlay(*w.launch->overlay, *region, at, low, high, bytes, is_store, to)) return false;
+  } else {
+    for (int l = 0; l < kLanes; ++l) to[l] = region->data + (at[l] - region->base);
+    if (is_store && region->written != nullptr)
+      for (int l = 0; l < kLanes; ++l) std::memset(region->written + (at[l] - region->base), 1, bytes);
+  }
   if (is_store ? w.launch->check_races : global_read_needs_check(w, low, high + bytes - 1))
     for (int l = 0; l < kLanes; ++l)
       global_race_check(w, i, l, at[l], bytes, is_store ? Access::kWrite : Access::kRead);
   return true;
+}
+
+// All lanes of an access to the block's own shared memory, aligned and inside, of bytes that have values.
+bool resolve_shared_together(Warp& w, const Inst& i, const std::uint64_t* at, Mask lanes, std::uint32_t bytes,
+                             bool is_store, std::byte** to) {
+  Block& block = *w.block;
+  if (bytes % 4 != 0 || block.shared.size() < bytes) return false;
+  std::uint32_t offset[kLanes];
+  const auto last = static_cast<std::uint32_t>(block.shared.size()) - bytes;
+  std::uint32_t all = 0x01010101u;
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    offset[l] = static_cast<std::uint32_t>(at[l]) - kSharedBase;
+    if (offset[l] > last || (at[l] & (bytes - 1)) != 0) return false;
+    for (std::uint32_t k = 0; k < bytes; k += 4) {
+      std::uint32_t four;
+      std::memcpy(&four, block.shared_written.data() + offset[l] + k, 4);
+      all &= four & ~(four >> 1);  // kPending is no value
+    }
+    to[l] = block.shared.data() + offset[l];
+  }
+  if (all != 0x01010101u) return false;
+  race_check_lanes(w, i, lanes, offset, bytes, is_store ? Access::kWrite : Access::kRead);
+  return true;
+}
+
+// Fills `to` with the host places of an access, after every check.
+void resolve_all(Warp& w, const Inst& i, const std::uint64_t* at, Mask lanes, std::uint32_t bytes, Space space,
+                 bool is_store, std::byte** to) {
+  if (space == Space::kShared ? resolve_shared_together(w, i, at, lanes, bytes, is_store, to)
+                              : space <= Space::kGlobal && resolve_together(w, i, at, lanes, bytes, is_store, to))
+    return;
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    to[l] = resolve(w, i, l, at[l], bytes, space, is_store ? Access::kWrite : Access::kRead);
+  }
 }
 
 void addresses(const Warp& w, const Inst& i, Mask lanes, std::uint64_t* at) {
@@ -93,22 +156,55 @@ void addresses(const Warp& w, const Inst& i, Mask lanes, std::uint64_t* at) {
   }
 }
 
+void settle_overlaps(Warp& w, Space space, const std::uint64_t* at, Mask lanes, std::uint32_t bytes) {
+  if (w.delayed.empty() || w.settling || space > Space::kGlobal) return;
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    settle_overlap(w, l, at[l], bytes);
+  }
+}
+
+// The registers of lanes that have read bytes without a value.
+void load_unwritten(Warp& w, const Inst& i, const std::uint32_t* list, std::uint32_t bytes) {
+  for (Mask rest = w.unwritten_lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    const auto all = unwritten_bytes(w, l, bytes);
+    for (std::uint32_t k = 0; k < i.extras; ++k) {
+      const std::uint32_t form = list[2 * k + 1], reg_bytes = form & 0xff;
+      std::uint8_t bits[16]{};
+      std::memcpy(bits, all.data() + std::size_t{k} * i.width, i.width);
+      if ((form & kSignExtend) != 0 && i.width < reg_bytes)
+        std::memset(bits + i.width, bits[i.width - 1], reg_bytes - i.width);
+      if (std::any_of(bits, bits + reg_bytes, [](std::uint8_t b) { return b != 0; }))
+        make_undefined(w, i, l, list[2 * k], reg_bytes, bits);
+    }
+  }
+}
+
 void load(Warp& w, const Inst& i, Mask lanes) {
   const auto space = static_cast<Space>(i.mode & 0x7f);
   const std::uint32_t bytes = i.width * i.extras;
   std::byte* from[kLanes];
   std::uint64_t at[kLanes];
   addresses(w, i, lanes, at);
-  if (space > Space::kGlobal || !resolve_together(w, i, at, lanes, bytes, false, from))
-    for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
-      const int l = std::countr_zero(rest);
-      from[l] = resolve(w, i, l, at[l], bytes, space, Access::kRead);
-    }
+  settle_overlaps(w, space, at, lanes, bytes);
+  w.unwritten_lanes = 0;
+  w.may_be_unwritten = true;
+  resolve_all(w, i, at, lanes, bytes, space, false, from);
+  w.may_be_unwritten = false;
+  if (space <= Space::kGlobal && !w.launch->old_values.empty())
+    each_lane(lanes, [&](int l) {
+      if (!i.strong || i.orders)
+        note_read(w, at[l]);
+      else if (const std::byte* old = old_value(w, at[l], bytes))
+        from[l] = const_cast<std::byte*>(old);
+    });
   if (i.orders) race_fence(w);
   count_traffic(w, space, at, lanes, bytes, false);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   for (std::uint32_t k = 0; k < i.extras; ++k)
     load_element(w, list[2 * k], list[2 * k + 1], i.width, from, std::size_t{k} * i.width, lanes);
+  if (w.unwritten_lanes != 0) load_unwritten(w, i, list, bytes);
 }
 
 template <class T>
@@ -125,11 +221,10 @@ void store(Warp& w, const Inst& i, Mask lanes) {
   std::byte* to[kLanes];
   std::uint64_t at[kLanes];
   addresses(w, i, lanes, at);
-  if (space > Space::kGlobal || !resolve_together(w, i, at, lanes, bytes, true, to))
-    for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
-      const int l = std::countr_zero(rest);
-      to[l] = resolve(w, i, l, at[l], bytes, space, Access::kWrite);
-    }
+  if (i.strong && !i.orders && space <= Space::kGlobal && delay(w, i, lanes, at, bytes)) return;
+  settle_overlaps(w, space, at, lanes, bytes);
+  resolve_all(w, i, at, lanes, bytes, space, true, to);
+  if (w.settling) each_lane(lanes, [&](int l) { keep_old_value(w, at[l], to[l], bytes); });
   count_traffic(w, space, at, lanes, bytes, true);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   for (std::uint32_t k = 0; k < i.extras; ++k) {
@@ -151,6 +246,10 @@ void store(Warp& w, const Inst& i, Mask lanes) {
       default:
         gather<Wide>(w, list[2 * k], reg_bytes, to, offset, lanes);
     }
+    if (w.has_undefined)
+      each_lane(lanes, [&](int l) {
+        store_undefined(w, i, l, at[l], space, list[2 * k], reg_bytes, static_cast<std::uint32_t>(offset), i.width);
+      });
   }
   ++w.block->progress;
 }
@@ -196,6 +295,33 @@ void create_policy(Warp& w, const Inst& i, Mask lanes) {
   each_lane(lanes, [&](int l) { w.reg<std::uint64_t>(i.d)[l] = 0x1000'0000'0000'0000u; });
 }
 
+// discard.L2: what 128 bytes hold is lost, as if something unknown had been stored.
+void discard(Warp& w, const Inst& i, Mask lanes) {
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    const std::uint64_t at = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l);
+    if (w.launch->overlay != nullptr) throw Entangled{};
+    if (at % 128 != 0) report(w, i, l, "discard.L2 at an address that is no multiple of 128");
+    for (std::uint32_t k = 0; k < 128; k += 16) {
+      std::byte* place = resolve(w, i, l, at + k, 16, Space::kGlobal, Access::kWrite);
+      std::memset(place, 0xd7, 16);
+      const Region* region = w.launch->memory->below(at + k);
+      if (region->written != nullptr) std::memset(region->written + (at + k - region->base), 0, 16);
+    }
+  }
+}
+
+bool bind_discard(Binder& b) {
+  b.take("L2");
+  const Address address = bind_address(b, b.operand(0));
+  if (b.immediate(1) != 128) return false;
+  b.out.a = address.slot;
+  b.out.imm = address.offset;
+  b.out.mode = address.narrow ? 0x80 : 0;
+  b.out.fn = &discard;
+  return true;
+}
+
 }  // namespace
 
 bool bind_memory(Binder& b) {
@@ -208,6 +334,7 @@ bool bind_memory(Binder& b) {
     b.out.fn = &nothing;
     return true;
   }
+  if (op == "discard") return bind_discard(b);
   if (op == "createpolicy") {
     b.take_rest();
     b.out.d = b.dest(0, 64);

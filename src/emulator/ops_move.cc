@@ -74,6 +74,7 @@ bool bind_vector(Binder& b, int bits, bool packs) {
 template <class T, int kShift>
 void clock_value(Warp& w, const Inst& i, Mask lanes) {
   T* d = w.reg<T>(i.d);
+  if (w.launch->overlay != nullptr) throw Entangled{};  // the count is that of the whole launch
   const std::uint64_t now = w.launch->counters.warp_instructions;
   each_lane(lanes, [=](int l) { d[l] = static_cast<T>(now >> kShift); });
 }
@@ -106,8 +107,9 @@ bool bind_cvta(Binder& b) {
   return true;
 }
 
+template <class T>
 void isspacep(Warp& w, const Inst& i, Mask lanes) {
-  const std::uint64_t* a = w.reg<std::uint64_t>(i.a);
+  const T* a = w.reg<T>(i.a);
   Mask result = 0;
   each_lane(lanes, [&](int l) {
     const std::uint64_t at = a[l];
@@ -152,8 +154,9 @@ bool bind_move(Binder& b) {
     if (space < 0) return false;
     b.out.mode = static_cast<std::uint8_t>(space == 6 ? 1 : space == 7 ? 4 : space);
     b.out.d = b.pred_dest(b.operand(0));
-    b.out.a = b.source(1, 64);
-    b.out.fn = &isspacep;
+    const bool narrow = b.width(b.operand(1)) == 32;
+    b.out.a = b.source(1, narrow ? 32 : 64);
+    b.out.fn = narrow ? &isspacep<std::uint32_t> : &isspacep<std::uint64_t>;
     return true;
   }
   if (op != "mov") return false;

@@ -45,10 +45,10 @@ void shfl(Warp& w, const Inst& i, Mask lanes) {
       result[lane] = a[from];
     } else if ((members[lane] >> from & 1) != 0) {
       report(w, i, lane,
-             "takes the value of lane " + std::to_string(from) +
-                 ", which its member mask names but which has exited or never existed");
+             Found{Checker::kMask, "takes the value of lane " + std::to_string(from) +
+                                       ", which its member mask names but which has exited or never existed"});
     } else {  // undefined by PTX: a value that no one can rely on
-      result[lane] = static_cast<W>(w.launch->draw());
+      result[lane] = static_cast<W>(w.block->cluster->draw());
     }
   }
   W* d = w.reg<W>(i.d);

@@ -187,11 +187,13 @@ void Parser::function_directives(PtxFunction& into) {
     if (name == ".maxntid") {
       const std::int64_t all = std::int64_t{values[0]} * values[1] * values[2];
       into.max_threads = static_cast<std::int32_t>(std::min<std::int64_t>(all, 1 << 20));
+    } else if (name == ".maxnreg") {
+      into.max_registers = std::clamp(values[0], 0, 256);
     } else if (name == ".reqntid") {
       std::copy_n(values, 3, into.required_threads);
     } else if (name == ".reqnctapercluster") {
       std::copy_n(values, 3, into.required_cluster);
-    } else if (name != ".minnctapersm" && name != ".maxnreg" && name != ".noreturn" && name != ".explicitcluster" &&
+    } else if (name != ".minnctapersm" && name != ".noreturn" && name != ".explicitcluster" &&
                name != ".maxclusterrank" && name != ".pragma" && name != ".blocksareclusters" &&
                name != ".maxnctapersm") {
       fail("unknown function directive '" + name + "'");

@@ -23,12 +23,14 @@ inline constexpr int kLanes = 32;
 // Carries out one instruction for the lanes of the mask. Throws Stop for what a checker finds.
 using Handler = void (*)(Warp& warp, const Inst& inst, Mask lanes);
 
-// What the scheduler has to know of an instruction; kNext is everything that only computes.
+// What the scheduler has to know of an instruction; kNext is everything that only computes. From kReturn on, a warp may
+// end or wait.
 enum class Flow : std::uint8_t {
   kNext,
   kBranch,
   kBranchIndexed,
   kCall,
+  kCallFrame,  // through a register, or of a function that may be active already: see calls.h
   kReturn,
   kExit,
   kWarpSync,        // waits until all lanes of its membermask have come to it
@@ -122,6 +124,30 @@ struct Constant {
   std::uint64_t bits;
 };
 
+// A place of a parameter or result in local memory.
+struct CallPlace {
+  std::uint32_t at = 0, bytes = 0;
+};
+// An address in a frame that lies on the stack, kept in a register of its own: base + offset.
+struct FrameValue {
+  Slot slot = kNoSlot;
+  std::uint32_t bytes = 0, offset = 0;
+};
+// A function as calls see it that need more than a jump.
+struct Callable {
+  std::string name;
+  std::uint32_t pc = 0;
+  std::vector<CallPlace> parameters, results;
+  bool reentrant = false;                                 // it may call itself, directly or through others
+  std::vector<std::pair<Slot, std::uint32_t>> registers;  // reentrant: places and bytes
+  std::vector<std::uint32_t> predicates;                  // ... indices
+  std::vector<CallPlace> variables;                       // ... parameters, results, arguments of its calls
+  std::uint32_t frame_bytes = 0;                          // ... of its local variables
+  std::vector<FrameValue> frame_values;
+};
+// Function n of a module has the generic address kCodeBase + n * kCodeStep; no data is there.
+inline constexpr std::uint64_t kCodeBase = 0x0000'7e00'0000'0000, kCodeStep = 16;
+
 struct Kernel {
   std::string name;
   std::uint32_t entry_pc = 0;
@@ -129,22 +155,34 @@ struct Kernel {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> params;  // offset, bytes
   std::uint32_t static_shared_bytes = 0;                        // dynamic shared memory starts after them, aligned
   std::uint32_t dynamic_shared_offset = 0;
-  std::uint32_t max_threads = 0;
+  std::uint32_t max_threads = 0, max_registers = 0;  // 0: not said
   std::uint32_t required_threads[3]{}, required_cluster[3]{};
+  // Its clusters turned out to depend on one another: several threads need not try again. Known to the thread that
+  // launches only; saves time and changes no result.
+  mutable bool entangled = false;
 };
 
+struct Uses;
 struct Program {
+  Program();
+  ~Program();
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+
   std::vector<Inst> code;
+  std::vector<Uses> uses;  // of each instruction, see undefined.h
   std::vector<std::uint32_t> extras;
   std::vector<SourceNote> sources;
   std::vector<std::string> files;
   std::vector<std::string> unsupported;  // reasons, indexed by Inst::imm where flow == kUnsupported
   std::vector<Kernel> kernels;
   std::map<std::string, std::uint32_t, std::less<>> function_pcs;
+  std::vector<Callable> callables;  // one for each function of the module
   std::vector<Constant> constants;
   std::vector<SpecialUse> specials;
   std::uint32_t register_bytes = 0, predicates = 1;
-  std::uint32_t local_bytes = 0;  // frames and call parameters of one thread
+  std::uint32_t frame_bytes = 0;  // frames and call parameters of one thread that have fixed places
+  std::uint32_t local_bytes = 0;  // ... and its stack behind them
   std::vector<Region> regions;    // module variables; storage is in `storage`
   std::vector<std::vector<std::byte>> storage;
 

@@ -87,7 +87,7 @@ struct PtxFunction {
   std::map<std::int32_t, std::vector<std::int32_t>> branch_targets;  // label of a .branchtargets -> labels
   std::vector<PtxInstruction> instructions;
   std::int32_t first_variable = 0, last_variable = 0;  // declared inside: [first, last) of the module's
-  std::int32_t max_threads = 0;
+  std::int32_t max_threads = 0, max_registers = 0;
   std::int32_t required_threads[3]{}, required_cluster[3]{};
 };
 

@@ -23,11 +23,13 @@ bool ordered(const Warp& warp, int lane, const Touch& earlier) {
   Inst where;
   where.source = other.source;
   report(warp, inst, lane,
-         std::string("race on shared memory: ") + now + " byte " + std::to_string(offset) + " of " +
-             (peer ? "shared memory of the cluster, which " : "the block's shared memory, which ") +
-             describe_thread(other_warp, other.lane) +
-             (peer ? " of block " + std::to_string(other.rank) + " of the cluster " : " ") + before + " at " +
-             describe_source(launch, where) + "; no barrier lies between them");
+         Found{Checker::kRace,
+               std::string("race on shared memory: ") + now + " byte " + std::to_string(offset) + " of " +
+                   (peer ? "shared memory of the cluster, which " : "the block's shared memory, which ") +
+                   describe_thread(other_warp, other.lane) +
+                   (peer ? " of block " + std::to_string(other.rank) + " of the cluster " : " ") + before + " at " +
+                   describe_source(launch, where) + "; no barrier lies between them",
+               {source_place(launch, other.source, before)}});
 }
 
 bool same_thread(const Touch& a, const Touch& b) {
@@ -76,7 +78,42 @@ void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint6
   }
 }
 
+void race_check_lanes(Warp& warp, const Inst& inst, Mask lanes, const std::uint32_t* offset, std::uint32_t bytes,
+                      Access access) {
+  Block& block = *warp.block;
+  const std::uint8_t all = inst.strong ? 0xf | kStrongTouch : 0xf;
+  Touch touch{warp.clock[warp.index],
+              0,
+              inst.source,
+              static_cast<std::uint8_t>(warp.index),
+              0,
+              static_cast<std::uint8_t>(block.rank),
+              all};
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    touch.lane = static_cast<std::uint8_t>(lane);
+    for (std::uint32_t at = offset[lane]; at < offset[lane] + bytes; at += 4) {
+      WordHistory& history = block.shared_history[at / 4];
+      // What is usual: nobody else has been here since the last barrier. Everything else is looked at with care.
+      const bool nobody_else =
+          ordered(warp, lane, history.write) && (history.write.bytes == all || history.write.time != touch.time);
+      if (access == Access::kRead && nobody_else && (history.read.time == 0 || same_thread(history.read, touch))) {
+        touch.event = static_cast<std::uint32_t>(++block.events);
+        history.read = touch;
+      } else if (access == Access::kWrite && nobody_else && ordered(warp, lane, history.read) &&
+                 history.other_read.time == 0 && history.other_lane.time == 0) {
+        touch.event = static_cast<std::uint32_t>(++block.events);
+        history.write = touch;
+        history.read = {};
+      } else {
+        race_check(warp, inst, lane, block, at, 4, access);
+      }
+    }
+  }
+}
+
 void race_publish(Warp& warp, std::vector<std::uint32_t>& clock) {
+  meet_order(warp);
   clock.resize(warp.clock.size());
   for (std::size_t k = 0; k < clock.size(); ++k) clock[k] = std::max(clock[k], warp.clock[k]);
   ++warp.clock[warp.index];
@@ -90,6 +127,7 @@ void race_join(Warp& warp, const std::vector<std::uint32_t>& clock) {
 }
 
 void race_release(Warp& warp) {
+  meet_order(warp);
   Launch& launch = *warp.launch;
   const std::uint32_t number = ++launch.fences;
   auto& of_block = launch.releases[warp.block->linear];
@@ -101,6 +139,7 @@ void race_release(Warp& warp) {
 }
 
 void race_acquire(Warp& warp) {
+  meet_order(warp);
   warp.fence(FenceKnowledge::kAcquired) = warp.launch->fences;
 }
 
@@ -121,6 +160,7 @@ void race_fence(Warp& warp) {
 }
 
 void race_warp_sync(Warp& warp, Mask lanes) {
+  meet_order(warp);
   const std::uint32_t now = ++warp.clock[warp.index];
   each_lane(lanes, [&](int l) { warp.lane_sync[static_cast<std::size_t>(l)] = now; });
 }

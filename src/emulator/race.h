@@ -13,6 +13,11 @@ namespace kf::emulator {
 void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint64_t offset, std::uint32_t bytes,
                 Access access);
 
+// The same for a weak or strong ld or st of a warp to its own block's shared memory: `bytes` (a multiple of 4) at each
+// lane's offset.
+void race_check_lanes(Warp& warp, const Inst& inst, Mask lanes, const std::uint32_t* offset, std::uint32_t bytes,
+                      Access access);
+
 // What `warp` did so far is known to whoever joins `clock` later.
 void race_publish(Warp& warp, std::vector<std::uint32_t>& clock);
 void race_join(Warp& warp, const std::vector<std::uint32_t>& clock);

@@ -10,6 +10,9 @@ namespace kf::emulator {
 class TouchedSectors {
  public:
   void add(std::uint64_t sector) { words_[sector / 64] |= std::uint64_t{1} << (sector % 64); }
+  void add(const TouchedSectors& more) {
+    for (const auto& [at, word] : more.words_) words_[at] |= word;
+  }
   std::uint64_t bytes() const {
     std::uint64_t sectors = 0;
     for (const auto& [at, word] : words_) sectors += static_cast<std::uint64_t>(std::popcount(word));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mix.h"
+
 namespace kf::emulator {
 namespace {
 
@@ -46,22 +48,92 @@ void count_shared(LaunchCounters& counters, const std::uint64_t* address, Mask l
       }
     }
     counters.shared_wavefronts += static_cast<std::uint64_t>(most);
+    counters.ideal_wavefronts += most > 0;
   }
 }
 
 }  // namespace
 
-void count_sectors(Warp& warp, Space space, const std::uint64_t* address, Mask lanes, std::uint32_t bytes, bool store) {
-  LaunchCounters& counters = warp.launch->counters;
-  Space real = space;
-  if (space == Space::kGeneric && lanes != 0) {
-    const std::uint64_t first = address[std::countr_zero(lanes)];
-    real = first - kSharedWindow < kWindowBytes  ? Space::kShared
-           : first - kLocalWindow < kWindowBytes ? Space::kLocal
+LaunchCounters& LaunchCounters::operator+=(const LaunchCounters& more) {
+  warp_instructions += more.warp_instructions;
+  lane_instructions += more.lane_instructions;
+  global_load_sectors += more.global_load_sectors;
+  global_store_sectors += more.global_store_sectors;
+  ideal_load_sectors += more.ideal_load_sectors;
+  ideal_store_sectors += more.ideal_store_sectors;
+  global_requests += more.global_requests;
+  shared_requests += more.shared_requests;
+  shared_wavefronts += more.shared_wavefronts;
+  ideal_wavefronts += more.ideal_wavefronts;
+  barriers += more.barriers;
+  atomics += more.atomics;
+  tensor_flops += more.tensor_flops;
+  executed.resize(std::max(executed.size(), more.executed.size()));
+  for (std::size_t pc = 0; pc < more.executed.size(); ++pc) executed[pc] += more.executed[pc];
+  return *this;
+}
+
+namespace {
+
+Space real_space(Space space, std::uint64_t address) {
+  if (space != Space::kGeneric) return space;
+  return address - kSharedWindow < kWindowBytes  ? Space::kShared
+         : address - kLocalWindow < kWindowBytes ? Space::kLocal
                                                  : Space::kGlobal;
-  }
+}
+
+}  // namespace
+
+void count_sectors(Warp& warp, Space space, const std::uint64_t* address, Mask lanes, std::uint32_t bytes, bool store) {
+  if (lanes == 0) return;
+  LaunchCounters& counters = warp.launch->counters;
+  const Space real = real_space(space, address[std::countr_zero(lanes)]);
   if (real == Space::kGlobal) count_global(counters, warp.launch->touched, address, lanes, bytes, store);
   if (real == Space::kShared) count_shared(counters, address, lanes, bytes);
+}
+
+void count_row(Warp& warp, Space space, std::uint64_t address, std::uint32_t bytes, bool store) {
+  if (!warp.launch->profile || bytes == 0) return;
+  LaunchCounters& counters = warp.launch->counters;
+  const Space real = real_space(space, address);
+  if (real == Space::kGlobal) {
+    const std::uint64_t first = address / 32, last = (address + bytes - 1) / 32;
+    for (std::uint64_t sector = first; sector <= last; ++sector) warp.launch->touched.add(sector);
+    ++counters.global_requests;
+    (store ? counters.global_store_sectors : counters.global_load_sectors) += last - first + 1;
+    (store ? counters.ideal_store_sectors : counters.ideal_load_sectors) += (bytes + 31) / 32;
+  }
+  if (real == Space::kShared) {
+    ++counters.shared_requests;
+    counters.shared_wavefronts += (bytes + 127) / 128;
+    counters.ideal_wavefronts += (bytes + 127) / 128;
+  }
+}
+
+LaunchCounts counts_of(const Launch& launch, std::int64_t blocks) {
+  const LaunchCounters& c = launch.counters;
+  const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  LaunchCounts made;
+  made.blocks = blocks;
+  made.warp_instructions = number(c.warp_instructions);
+  made.lane_instructions = number(c.lane_instructions);
+  for (std::size_t pc = 0; pc < c.executed.size(); ++pc)
+    if (c.executed[pc] != 0)
+      made.mix[std::string(kind_of(launch.program->sources[launch.program->code[pc].source].text))] +=
+          number(c.executed[pc]);
+  made.dram_bytes = number(launch.touched.bytes());
+  made.load_sectors = number(c.global_load_sectors);
+  made.store_sectors = number(c.global_store_sectors);
+  made.excess_load_sectors = number(c.global_load_sectors - c.ideal_load_sectors);
+  made.excess_store_sectors = number(c.global_store_sectors - c.ideal_store_sectors);
+  made.global_requests = number(c.global_requests);
+  made.shared_requests = number(c.shared_requests);
+  made.shared_wavefronts = number(c.shared_wavefronts);
+  made.bank_conflicts = number(c.shared_wavefronts - c.ideal_wavefronts);
+  made.barriers = number(c.barriers);
+  made.atomics = number(c.atomics);
+  made.tensor_flops = number(c.tensor_flops);
+  return made;
 }
 
 }  // namespace kf::emulator

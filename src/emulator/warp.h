@@ -4,17 +4,20 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <kfactory/device.h>
 
+#include "delayed.h"
 #include "program.h"
 
 namespace kf::emulator {
 
 struct Block;
 struct Launch;
+struct Undefined;
 
 // Ends a launch from inside a handler; caught where the launch began and returned as a value.
 struct Stop {
@@ -29,6 +32,15 @@ inline constexpr std::size_t kFenceKnowledge = 3;
 // Why a lane does not run.
 enum class Wait : std::uint8_t { kNone, kWarpSync, kBarrier, kClusterBarrier, kExited };
 
+// A call that a lane has not returned from.
+struct CallFrame {
+  static constexpr std::uint32_t kPlain = 0xffff'ffffu;
+  std::uint32_t return_pc = 0;
+  std::uint32_t callee = kPlain, call = 0;  // Program::callables and pc of the call; kPlain: nothing to bring back
+  std::uint32_t stack_used = 0;             // before the call
+  std::vector<std::uint8_t> kept;           // what the function's places held before, see calls.h
+};
+
 struct alignas(64) Warp {
   std::uint8_t* regs = nullptr;
   Mask* preds = nullptr;
@@ -37,9 +49,10 @@ struct alignas(64) Warp {
   Mask waiting = 0;  // lanes with wait[l] in kWarpSync .. kClusterBarrier
   std::array<std::uint32_t, kLanes> pc{};
   std::array<Wait, kLanes> wait{};
-  std::array<std::uint8_t, kLanes> barrier{};     // which barrier a kBarrier lane waits at
-  std::array<Mask, kLanes> sync_mask{};           // membermask that a kWarpSync lane waits with
-  std::vector<std::vector<std::uint32_t>> calls;  // return addresses of each lane
+  std::array<std::uint8_t, kLanes> barrier{};      // which barrier a kBarrier lane waits at
+  std::array<Mask, kLanes> sync_mask{};            // membermask that a kWarpSync lane waits with
+  std::vector<std::vector<CallFrame>> calls;       // of each lane
+  std::array<std::uint32_t, kLanes> stack_used{};  // bytes of each lane's stack
   Block* block = nullptr;
   Launch* launch = nullptr;
   const Region* last_region = nullptr;  // the global region of the last access
@@ -52,10 +65,25 @@ struct alignas(64) Warp {
   std::array<std::uint32_t, kLanes> copy_group{};     // the lane's open cp.async group, counted from 0
   std::array<std::uint32_t, kLanes> bulk_group{};     // ... and its open bulk group
   std::array<std::uint32_t, kLanes> proxy_fence{};    // Block::events at the lane's last fence.proxy.async
-  bool parked = false;                                // nothing to run until another warp acts
+  // Values from memory that nothing has written, see undefined.h.
+  bool has_undefined = false;
+  bool may_be_unwritten = false;  // the access being resolved may read such bytes; they are noted, not reported
+  Mask unwritten_lanes = 0;
+  std::array<const std::uint8_t*, kLanes> unwritten{};  // flags of the lane's bytes
+  std::unique_ptr<Undefined> undefined;
+  std::vector<DelayedWrite> delayed;                       // see delayed.h
+  std::uint32_t register_limit = 0, register_changes = 0;  // setmaxnreg: the last one (0: none yet), how many
+  std::uint64_t writes_seen = 0;                           // Launch::strong_writes at the last fence or barrier
+  std::vector<std::uint64_t> places_read;                  // since then, by strong loads that had a choice
+  bool settling = false;                                   // one of them is being carried out
+  bool parked = false;                                     // nothing to run until another warp acts
   // Race checker: what this warp knows of each warp's time; then a word for each FenceKnowledge.
   std::vector<std::uint32_t> clock;
   std::array<std::uint32_t, kLanes> lane_sync{};  // ... and the warp's time at each lane's last bar.warp.sync
+
+  Warp();
+  ~Warp();
+  Warp(Warp&&) noexcept;
 
   std::uint32_t& fence(FenceKnowledge which) {
     return clock[clock.size() - kFenceKnowledge + static_cast<std::size_t>(which)];
@@ -83,9 +111,35 @@ inline void each_lane(Mask lanes, F&& f) {
   }
 }
 
-// Ends the launch with a finding: names kernel, source line, block, thread.
-[[noreturn]] void report(const Warp& warp, const Inst& inst, int lane, const std::string& what,
-                         DeviceFault::Kind kind = DeviceFault::Kind::kChecker);
+// What looked and found something: Finding::kind.
+enum class Checker : std::uint8_t {
+  kMisuse,  // an instruction used against its own rules
+  kOutOfBounds,
+  kMisaligned,
+  kUninitialised,
+  kReadOnly,
+  kRace,
+  kAsyncCopy,
+  kBarrier,
+  kDeadlock,
+  kMask,
+  kCluster,
+  kDependency,
+  kBudget,
+  kUnsupported,
+};
+struct Found {
+  Checker checker = Checker::kMisuse;
+  std::string what;
+  std::vector<SourcePlace> others{};  // places that belong to it, with their roles
+};
+// Ends the launch with a finding: names kernel, source line, block, thread. The fault is kTimeout for kBudget,
+// kUnsupported for kUnsupported, else kChecker.
+[[noreturn]] void report(const Warp& warp, const Inst& inst, int lane, Found found);
+[[noreturn]] inline void report(const Warp& warp, const Inst& inst, int lane, const std::string& what) {
+  report(warp, inst, lane, Found{Checker::kMisuse, what});
+}
+SourcePlace source_place(const Launch& launch, std::uint32_t source, std::string role);
 std::string describe_source(const Launch& launch, const Inst& inst);
 std::string describe_thread(const Warp& warp, int lane);
 

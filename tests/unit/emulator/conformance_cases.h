@@ -17,6 +17,7 @@ inline constexpr int kConformanceInputs = 1024;  // one thread each
 inline constexpr int kConformanceGroup = 64;     // inputs behind one digest
 
 const std::vector<ConformanceCase>& conformance_cases();
+void add_tensor_cases(std::vector<ConformanceCase>& to);  // part of them
 // Three 64-bit words (a, b, c) for each input; a 32- or 16-bit operand is the low part.
 std::vector<std::uint64_t> conformance_inputs(const ConformanceCase& of);
 // A module with the entry "k(in, out)" for one case.

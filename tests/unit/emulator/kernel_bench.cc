@@ -27,7 +27,7 @@ int KernelBench::allocate(std::int64_t bytes, std::int64_t misalign) {
   return static_cast<int>(buffers_.size()) - 1;
 }
 
-OrFault<void> KernelBench::launches(const std::string& entry, const Shape& shape, int times, bool pdl) {
+ResolvedPlan KernelBench::plan_of(const std::string& entry, const Shape& shape, int times, bool pdl) {
   ResolvedPlan plan;
   Launch one;
   one.id = one.entry = entry;
@@ -40,7 +40,29 @@ OrFault<void> KernelBench::launches(const std::string& entry, const Shape& shape
   args_.clear();
   one.flags.pdl = pdl;
   plan.launches.assign(static_cast<std::size_t>(times), one);
-  return device_->run(module_, plan, buffers_, {}, {});
+  return plan;
+}
+
+OrFault<void> KernelBench::launches(const std::string& entry, const Shape& shape, int times, bool pdl) {
+  return device_->run(module_, plan_of(entry, shape, times, pdl), buffers_, {}, {});
+}
+
+LaunchCounts KernelBench::counts(const std::string& entry, const Shape& shape, double* nanoseconds) {
+  const ResolvedPlan plan = plan_of(entry, shape, 1, false);
+  TimedBatch batch;
+  kf::Slot slot;
+  slot.module = module_;
+  slot.plan = &plan;
+  slot.tensors = buffers_;
+  batch.slots = {slot};
+  batch.method = ClockMethod::kEstimate;
+  const auto samples = device_->time(batch);
+  if (!samples) {
+    ADD_FAILURE() << samples.error().detail;
+    return {};
+  }
+  if (nanoseconds != nullptr) *nanoseconds = samples->at(0).nanoseconds;
+  return device_->launch_counts().at(0).at(0);
 }
 
 std::string fault_of(const OrFault<void>& result) {

@@ -59,9 +59,13 @@ class KernelBench {
   OrFault<void> launch(const std::string& entry, const Shape& shape) { return launches(entry, shape, 1); }
   // The same launch `times` times in one plan; with `pdl`, each may overlap with the one before.
   OrFault<void> launches(const std::string& entry, const Shape& shape, int times, bool pdl = false);
+  // One launch, counted for an estimate; with its estimated nanoseconds.
+  LaunchCounts counts(const std::string& entry, const Shape& shape, double* nanoseconds = nullptr);
   Device& device() { return *device_; }
 
  private:
+  ResolvedPlan plan_of(const std::string& entry, const Shape& shape, int times, bool pdl);
+
   std::unique_ptr<Device> device_;
   ModuleHandle module_{};
   std::vector<BufferHandle> buffers_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor instructions on inputs whose sums are exact, against a plain matrix product.
+#include <gmock/gmock.h>
+
 #include "emulator/floating.h"
 #include "kernel_bench.h"
 
@@ -84,6 +86,75 @@ TEST(Matrix, MmaOfBytesAndOfTf32MatchTheirFragmentLayouts) {
   ASSERT_EQ(fault_of(bench.pointer(da).pointer(db).pointer(dd).pointer(dt).launch("k", {{1}, {32}})), "");
   EXPECT_EQ(bench.read<int>(dd, 128), want);
   EXPECT_EQ(bench.read<float>(dt, 128), first);
+}
+
+// Through the toolkit's mma.h: two tiles along k, loaded in both layouts, accumulated, scaled element by element,
+// stored.
+TEST(Matrix, WmmaOfTheToolkitMultipliesHalvesInBothLayouts) {
+  KF_COMPILE_OR_SKIP(ptx, R"(
+    #include <mma.h>
+    using namespace nvcuda;
+    extern "C" __global__ void k(const __half* a, const __half* b, float* d, float* t) {   // a 16x32 row major, b 32x16 column major
+      wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> fa; wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> fb;
+      wmma::fragment<wmma::accumulator, 16, 16, 16, float> acc; wmma::fill_fragment(acc, 1.0f);
+      for (int s = 0; s < 32; s += 16) { wmma::load_matrix_sync(fa, a + s, 32); wmma::load_matrix_sync(fb, b + s, 32); wmma::mma_sync(acc, fa, fb, acc); }
+      for (int i = 0; i < acc.num_elements; ++i) acc.x[i] *= 2;
+      wmma::store_matrix_sync(d, acc, 16, wmma::mem_row_major); wmma::store_matrix_sync(t, acc, 16, wmma::mem_col_major);
+    })");
+  using emulator::float_to_half;
+  auto a = [](int r, int k) { return (r * 32 + k) * 7 % 13 - 6; };
+  auto b = [](int k, int n) { return (n * 32 + k) * 5 % 11 - 5; };
+  std::vector<std::uint16_t> ha(512), hb(512);
+  std::vector<float> want(256), transposed(256);
+  for (int r = 0; r < 16; ++r)
+    for (int k = 0; k < 32; ++k) {
+      ha[r * 32 + k] = float_to_half(static_cast<float>(a(r, k)));
+      hb[r * 32 + k] = float_to_half(static_cast<float>(b(k, r)));
+    }
+  for (int r = 0; r < 16; ++r)
+    for (int n = 0; n < 16; ++n) {
+      int sum = 1;
+      for (int k = 0; k < 32; ++k) sum += a(r, k) * b(k, n);
+      want[r * 16 + n] = transposed[n * 16 + r] = static_cast<float>(2 * sum);
+    }
+  KernelBench bench(ptx);
+  const int da = bench.buffer(ha), db = bench.buffer(hb), dd = bench.allocate(1024), dt = bench.allocate(1024);
+  ASSERT_EQ(fault_of(bench.pointer(da).pointer(db).pointer(dd).pointer(dt).launch("k", {{1}, {32}})), "");
+  EXPECT_EQ(bench.read<float>(dd, 256), want);
+  EXPECT_EQ(bench.read<float>(dt, 256), transposed);
+}
+
+// One step of a wgmma-like kernel's register traffic: groups give up and take registers.
+std::string registers(const std::string& of_group_0, const std::string& of_group_1) {
+  const std::string ptx =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 out)\n.maxntid 256\n"
+      ".maxnreg 128\n{\n.reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %d<3>;\nmov.u32 %r1, %tid.x;\n"
+      "setp.ge.u32 %p1, %r1, 128;\n@%p1 bra ONE;\n" +
+      of_group_0 + "\nbra.uni END;\nONE:\n" + of_group_1 +
+      "\nEND:\nld.param.u64 %d1, [out];\nmad.wide.u32 %d1, %r1, 4, %d1;\nst.global.u32 [%d1], %r1;\nret;\n}\n";
+  EmulatorOptions options;
+  options.step_budget = 1'000'000;
+  KernelBench bench(ptx, options);
+  const int out = bench.allocate(1024);
+  return fault_of(bench.pointer(out).launch("k", {{1}, {256}}));
+}
+
+TEST(Registers, AWarpgroupMayTakeWhatAnotherHasGivenUp) {
+  EXPECT_EQ(registers("setmaxnreg.inc.sync.aligned.u32 200;", "setmaxnreg.dec.sync.aligned.u32 56;"), "");
+}
+
+TEST(Registers, BrokenRulesOfSetmaxnregAreFindings) {
+  EXPECT_THAT(registers("setmaxnreg.inc.sync.aligned.u32 200;", ""), testing::HasSubstr("budget"));
+  EXPECT_THAT(registers("setmaxnreg.dec.sync.aligned.u32 20;", ""),
+              testing::HasSubstr("a multiple of 8 from 24 to 256"));
+  EXPECT_THAT(registers("setmaxnreg.dec.sync.aligned.u32 64; setmaxnreg.dec.sync.aligned.u32 72;", ""),
+              testing::HasSubstr("setmaxnreg.dec to 72 from 64"));
+  EXPECT_THAT(registers("setp.ge.u32 %p1, %r1, 32; @%p1 setmaxnreg.dec.sync.aligned.u32 64; @!%p1 "
+                        "setmaxnreg.dec.sync.aligned.u32 64;",
+                        ""),
+              testing::HasSubstr("another warp of its warpgroup has executed"));
+  EXPECT_THAT(registers("setp.ge.u32 %p1, %r1, 16; @%p1 setmaxnreg.dec.sync.aligned.u32 64;", ""),
+              testing::HasSubstr("without all lanes"));
 }
 
 }  // namespace

@@ -81,6 +81,60 @@ std::optional<Change> change(const Statement& s) {
   return std::nullopt;
 }
 
+// "instruction a, b, LAST" with LAST + 1, or with LAST ^ 1; LAST may be a register.
+std::string with_last(const Statement& s, const std::string& op) {
+  const std::size_t comma = s.text.rfind(',');
+  std::string last = s.text.substr(comma + 1);
+  last.erase(0, last.find_first_not_of(' '));
+  return "{ .reg .b32 kfm; " + op + " kfm, " + last + ", 1; " + s.guard + s.text.substr(0, comma) + ", kfm; }";
+}
+// The number behind the instruction's last blank, changed by `by`.
+std::string with_number(const Statement& s, int by) {
+  const std::size_t at = s.text.find_last_of(" \t") + 1;
+  return s.guard + s.text.substr(0, at) + std::to_string(std::stoi(s.text.substr(at)) + by) + ";";
+}
+
+// Other faults than taking something away; each gives the text that stands instead of the whole statement.
+std::vector<Change> faults(const Statement& s) {
+  const std::string& t = s.text;
+  auto starts = [&](std::string_view with) { return t.starts_with(with); };
+  std::vector<Change> all;
+  if ((starts("mbarrier.try_wait") || starts("mbarrier.test_wait")) && has(t, ".parity"))
+    all.push_back({"phase bit flipped", with_last(s, "xor.b32")});
+  if (starts("mbarrier.init")) all.push_back({"one arrival too many expected", with_last(s, "add.u32")});
+  if (starts("mbarrier.init")) all.push_back({"one arrival too few expected", with_last(s, "sub.u32")});
+  if (starts("cp.async.wait_group") || starts("cp.async.bulk.wait_group"))
+    all.push_back({"wait for one group less", with_number(s, 1)});
+  if (starts("shfl.sync") || starts("vote.sync"))
+    all.push_back({"mask without lane 0", s.guard + t.substr(0, t.rfind(',')) + ", -2;"});
+  if ((starts("ld.volatile") || starts("st.volatile") || has(t, ".relaxed.gpu.global")) && !starts("red") &&
+      !starts("atom")) {
+    std::string weak = t;
+    for (const std::string_view word : {".volatile", ".relaxed.gpu"})
+      if (has(weak, word)) weak = replaced(weak, word, "");
+    all.push_back({"strong access made weak", s.guard + weak + ";"});
+  }
+  return all;
+}
+
+// Barriers that come one access to shared memory too late.
+std::optional<std::string> barrier_moved(const std::string& ptx, const std::vector<Statement>& all, std::size_t n) {
+  const Statement& barrier = all[n];
+  if (!barrier.text.starts_with("bar.sync") && !barrier.text.starts_with("barrier.sync")) return std::nullopt;
+  for (std::size_t k = n + 1; k < all.size(); ++k) {
+    const Statement& next = all[k];
+    if (next.text.starts_with("bra") || next.text.starts_with("bar") || next.text.starts_with("ret") ||
+        ptx.substr(all[k - 1].at + all[k - 1].bytes, next.at - all[k - 1].at - all[k - 1].bytes).find(':') !=
+            std::string::npos)
+      return std::nullopt;
+    if (!next.text.starts_with("ld.shared") && !next.text.starts_with("st.shared")) continue;
+    std::string text = ptx;
+    text.insert(next.at + next.bytes + 1, " " + barrier.guard + barrier.text + ";");
+    return text.erase(barrier.at, barrier.bytes + 1);
+  }
+  return std::nullopt;
+}
+
 std::string expand_bounds(const std::string& source, int without) {
   std::string text = "#define BOUND(c) (c)\n#define NO_BOUND(c) ((c) || true)\n" + source;
   std::size_t at = text.find("extern \"C\"");
@@ -100,7 +154,15 @@ std::string compiled(const RightKernel& kernel, int without) {
 std::vector<Mutant> mutants_of(const RightKernel& kernel) {
   const std::string right = compiled(kernel, -1);
   std::vector<Mutant> all{{"none", "", right}};
-  for (const Statement& s : statements(right)) {
+  const std::vector<Statement> all_statements = statements(right);
+  for (std::size_t n = 0; n < all_statements.size(); ++n) {
+    const Statement& s = all_statements[n];
+    for (const Change& fault : faults(s)) {
+      std::string text = right;
+      all.push_back({fault.what, s.guard + s.text, text.replace(s.at, s.bytes + 1, fault.instead)});
+    }
+    if (auto moved = barrier_moved(right, all_statements, n))
+      all.push_back({"barrier moved behind an access", s.guard + s.text, *std::move(moved)});
     const auto changed = change(s);
     if (!changed) continue;
     std::string text = right;
@@ -121,7 +183,7 @@ std::string alarm(const RightKernel& kernel, const std::string& ptx, std::uint64
   std::vector<float> x(kInputs);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>((i * 7 + seed * 5 + i / 19) % 23) - 11;
   const std::vector<float> want = kernel.expected(x, kernel.n);
-  x.resize(static_cast<std::size_t>(kernel.n));
+  x.resize(static_cast<std::size_t>(kernel.inputs != 0 ? kernel.inputs : kernel.n));
   const int in = bench.buffer(x), out = bench.allocate(static_cast<std::int64_t>(4 * want.size()));
   const int scratch = bench.buffer(std::vector<std::uint32_t>(4096));
   const auto result = bench.pointer(in).pointer(out).pointer(scratch).scalar(kernel.n).launch("k", kernel.shape);

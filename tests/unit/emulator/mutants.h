@@ -17,11 +17,13 @@ struct RightKernel {
   Shape shape;
   int n = 1024;
   std::function<std::vector<float>(const std::vector<float>& x, int n)> expected;  // the first elements of y
+  int inputs = 0;                                                                  // elements of x; 0: n
 };
 const std::vector<RightKernel>& right_kernels();
+std::vector<RightKernel> more_right_kernels();  // part of them
 
 struct Mutant {
-  std::string what;   // "barrier", "fence", "wait", "mbarrier", "warp barrier", "mask", "order", "bounds check"
+  std::string what;   // "barrier", "fence", "wait", "mbarrier", "warp barrier", "mask", "order", "bounds check" ...
   std::string where;  // the instruction that was changed
   std::string ptx;
 };

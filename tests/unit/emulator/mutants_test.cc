@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every barrier, fence, wait, mbarrier operation, mask, memory order and bounds check of right kernels is taken away
-// in turn. A right kernel raises no alarm under any seed; a mutant should raise one in a default run.
+// in turn, moved, or made wrong (mutants.cc). A right kernel raises no alarm under any seed; a mutant should raise one in a default run.
 #include <map>
 
 #include "mutants.h"
@@ -34,8 +34,8 @@ TEST(Mutants, NearlyAllAreCaughtAndNoRightKernelRaisesAnAlarm) {
   }
   for (const auto& [kind, counts] : table)
     RecordProperty(kind, std::to_string(counts.second) + " of " + std::to_string(counts.first));
-  EXPECT_GE(right_kernels().size(), 12u);
-  EXPECT_GE(made, 60);
+  EXPECT_GE(right_kernels().size(), 25u);
+  EXPECT_GE(made, 250);
   EXPECT_GE(caught * 100, made * 90) << caught << " of " << made << " caught; survivors:" << survivors;
   std::printf("%d of %d mutants of %zu kernels caught; survivors:%s\n", caught, made, right_kernels().size(),
               survivors.c_str());

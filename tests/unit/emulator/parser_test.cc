@@ -77,15 +77,18 @@ TEST(Parser, EveryPrefixAndEveryMissingCharacterOfAModuleIsSafe) {
   }
 }
 
-TEST(Decoder, MutualRecursionIsUnsupported) {
-  const auto module = parse_ptx(
-      std::string(kHead) +
-      ".func g(); .func f() { call g; ret; } .func g() { call f; ret; } .visible .entry k() { call f; ret; }");
+TEST(Decoder, FunctionsThatReachThemselvesAreReentrantOthersAreNot) {
+  const auto module = parse_ptx(std::string(kHead) +
+                                ".func g(); .func h() { ret; } .func f() { call g; call h; ret; } .func g() { call f; "
+                                "ret; } .visible .entry k() { "
+                                "call f; ret; }");
   ASSERT_TRUE(module);
   GlobalMemory memory;
   const auto program = decode(*module, memory);
   ASSERT_TRUE(program);
-  EXPECT_THAT(program->unsupported, testing::Contains(testing::HasSubstr("recursive")));
+  EXPECT_TRUE(program->unsupported.empty());
+  for (const Callable& callable : program->callables)
+    EXPECT_EQ(callable.reentrant, callable.name == "f" || callable.name == "g") << callable.name;
 }
 
 TEST(Floating, HalfConversionsAgreeWithTheExactOnes) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "mutants.h"
@@ -291,10 +292,14 @@ RightKernel library_atomics() {
 }  // namespace
 
 const std::vector<RightKernel>& right_kernels() {
-  static const std::vector<RightKernel> all = {
-      tree_reduction(),   shuffle_softmax_like(), transpose(), stencil(), last_block(),     look_back(),
-      look_back_scoped(), thread_copies(),        bulk_copy(), ring(),    cluster(),        grid_barrier(),
-      warp_exchange(),    named_barriers(),       histogram(), turns(),   library_atomics()};
+  static const std::vector<RightKernel> all = [] {
+    std::vector<RightKernel> made = {
+        tree_reduction(),   shuffle_softmax_like(), transpose(), stencil(), last_block(),     look_back(),
+        look_back_scoped(), thread_copies(),        bulk_copy(), ring(),    cluster(),        grid_barrier(),
+        warp_exchange(),    named_barriers(),       histogram(), turns(),   library_atomics()};
+    std::ranges::move(more_right_kernels(), std::back_inserter(made));
+    return made;
+  }();
   return all;
 }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "delayed.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "block.h"
+#include "undefined.h"
+
+namespace kf::emulator {
+namespace {
+
+constexpr std::size_t kMostDelayed = 16;
+constexpr std::size_t kMostPlaces = 256;  // beyond that a warp reads what is newest
+
+bool is_global(std::uint64_t address) {
+  return address - kSharedWindow >= kWindowBytes && address - kLocalWindow >= kWindowBytes;
+}
+
+// The instruction once more, with the sources that it had.
+void settle(Warp& w, std::size_t n) {
+  const DelayedWrite write = std::move(w.delayed[n]);
+  w.delayed.erase(w.delayed.begin() + static_cast<std::ptrdiff_t>(n));
+  const Inst& inst = w.launch->program->code[write.pc];
+  const Uses& uses = w.launch->program->uses[write.pc];
+  std::vector<std::uint8_t> kept(write.sources.size());
+  auto exchange = [&](const std::vector<std::uint8_t>& in, std::vector<std::uint8_t>* out) {
+    std::size_t at = 0;
+    for (const RegisterUse& read : uses.reads) {
+      const std::size_t bytes = std::size_t{read.bytes} * kLanes;
+      if (out != nullptr) std::memcpy(out->data() + at, w.regs + read.slot, bytes);
+      std::memcpy(w.regs + read.slot, in.data() + at, bytes);
+      at += bytes;
+    }
+  };
+  exchange(write.sources, &kept);
+  const bool had_undefined = std::exchange(w.has_undefined, false);
+  w.settling = true;
+  inst.fn(w, inst, write.lanes);
+  w.settling = false;
+  w.has_undefined = had_undefined;
+  exchange(kept, nullptr);
+}
+
+}  // namespace
+
+bool delay(Warp& w, const Inst& inst, Mask lanes, const std::uint64_t* at, std::uint32_t bytes) {
+  if (w.settling || w.has_undefined || w.launch->overlay != nullptr || w.launch->profile) return false;
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1)
+    if (!is_global(at[std::countr_zero(rest)])) return false;
+  for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
+    const int l = std::countr_zero(rest);
+    settle_overlap(w, l, at[l], bytes);
+  }
+  if (w.delayed.size() == kMostDelayed) settle_one(w);
+  DelayedWrite& made = w.delayed.emplace_back();
+  made.pc = static_cast<std::uint32_t>(&inst - w.launch->program->code.data());
+  made.bytes = bytes;
+  made.lanes = lanes;
+  std::copy_n(at, kLanes, made.at.begin());
+  for (const RegisterUse& read : w.launch->program->uses[made.pc].reads)
+    made.sources.insert(made.sources.end(), w.regs + read.slot, w.regs + read.slot + std::size_t{read.bytes} * kLanes);
+  return true;
+}
+
+void settle_overlap(Warp& w, int lane, std::uint64_t address, std::uint32_t bytes) {
+  for (std::size_t n = 0; n < w.delayed.size();) {
+    const DelayedWrite& write = w.delayed[n];
+    const std::uint64_t at = write.at[static_cast<std::size_t>(lane)];
+    if ((write.lanes >> lane & 1) != 0 && at < address + bytes && address < at + write.bytes)
+      settle(w, n);
+    else
+      ++n;
+  }
+}
+
+void settle_all(Warp& w) {
+  while (!w.delayed.empty()) settle(w, static_cast<std::size_t>(w.block->cluster->draw() % w.delayed.size()));
+}
+
+void keep_old_value(Warp& w, std::uint64_t address, const std::byte* place, std::uint32_t bytes) {
+  if (bytes > 16) return;
+  OldValue& old = w.launch->old_values[address];
+  old.number = ++w.launch->strong_writes;
+  old.block = w.block->linear;
+  old.warp = w.index;
+  old.bytes = bytes;
+  std::memcpy(old.value.data(), place, bytes);
+}
+
+const std::byte* old_value(Warp& w, std::uint64_t address, std::uint32_t bytes) {
+  const auto found = w.launch->old_values.find(address);
+  if (found == w.launch->old_values.end()) return nullptr;
+  const OldValue& old = found->second;
+  if (old.bytes != bytes || old.number <= w.writes_seen || (old.block == w.block->linear && old.warp == w.index))
+    return nullptr;
+  if (w.places_read.size() >= kMostPlaces || std::ranges::find(w.places_read, address) != w.places_read.end())
+    return nullptr;
+  w.places_read.push_back(address);
+  return (w.block->cluster->draw() & 1) != 0 ? old.value.data() : nullptr;
+}
+
+void note_read(Warp& w, std::uint64_t address) {
+  if (w.launch->old_values.contains(address) && w.places_read.size() < kMostPlaces) w.places_read.push_back(address);
+}
+
+void meet_order(Warp& w) {
+  settle_all(w);
+  w.writes_seen = w.launch->strong_writes;
+  w.places_read.clear();
+}
+
+void settle_one(Warp& w) {
+  const std::uint64_t word = w.block->cluster->draw();
+  const std::size_t n = w.delayed.size();
+  settle(w, (word & 1) != 0 ? n - 1 : static_cast<std::size_t>((word >> 1) % n));
+}
+
+}  // namespace kf::emulator

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strong writes whose order nothing guarantees show in another order in some schedules; a fence keeps them in order.
+#include "kernel_bench.h"
+
+namespace kf::emulator_test {
+namespace {
+
+// Block 0 writes z[t + 64] = 7, then z[t] = 1; block 1 waits for z[t] and gives what it reads of z[t + 64].
+int runs_that_see_old_data(const std::string& write, const std::string& fence, const std::string& flag, int seeds,
+                           std::string* fault) {
+  const auto ptx = compile_to_ptx(
+      "extern \"C\" __global__ void k(unsigned* z, int* y) { int t = threadIdx.x; volatile unsigned* v = z; (void)v;\n"
+      "  if (blockIdx.x == 0) { " +
+      write + "\n " + fence + " " + flag +
+      " }\n"
+      "  else { unsigned f; do { asm volatile(\"ld.relaxed.gpu.global.u32 %0, [%1];\" : \"=r\"(f) : \"l\"(z + t) : "
+      "\"memory\"); } while (!f);\n"
+      "    " +
+      fence +
+      " asm volatile(\"ld.relaxed.gpu.global.u32 %0, [%1];\" : \"=r\"(f) : \"l\"(z + t + 64) : \"memory\"); y[t] = f; "
+      "} }");
+  if (!ptx) return -1;
+  int old = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    EmulatorOptions options;
+    options.seed = static_cast<std::uint64_t>(seed);
+    KernelBench bench(*ptx, options);
+    const int z = bench.buffer(std::vector<int>(128)), y = bench.allocate(256);
+    const std::string found = fault_of(bench.pointer(z).pointer(y).launch("k", {{2}, {64}}));
+    if (!found.empty()) *fault = found;
+    bool seen = false;
+    for (const int value : bench.read<int>(y, 64)) seen |= found.empty() && value != 7;
+    old += seen;
+  }
+  return old;
+}
+
+const std::string kRelaxed = R"(asm volatile("st.relaxed.gpu.global.u32 [%0], 7;" :: "l"(z + t + 64) : "memory");)",
+                  kVolatile = "v[t + 64] = 7;", kAdd = "atomicAdd(z + t + 64, 7u);",
+                  kRelaxedFlag = R"(asm volatile("st.relaxed.gpu.global.u32 [%0], 1;" :: "l"(z + t) : "memory");)",
+                  kVolatileFlag = "v[t] = 1;", kAtomicFlag = "atomicExch(z + t, 1u);",
+                  kReleaseFlag = R"(asm volatile("st.release.gpu.global.u32 [%0], 1;" :: "l"(z + t) : "memory");)";
+
+TEST(Order, StrongWritesWithoutAFenceAreSeenInAnotherOrderInSomeSchedules) {
+  std::string fault;
+  for (const auto& [write, flag] : {std::pair{kRelaxed, kRelaxedFlag},
+                                    {kVolatile, kVolatileFlag},
+                                    {kRelaxed, kAtomicFlag},
+                                    {kVolatile, kRelaxedFlag}}) {
+    const int old = runs_that_see_old_data(write, "", flag, 12, &fault);
+    if (old < 0) GTEST_SKIP() << "no NVRTC on this machine";
+    EXPECT_EQ(fault, "");
+    EXPECT_GE(old, 3) << write << flag;
+  }
+}
+
+TEST(Order, AFenceOrAReleaseKeepsThemInOrder) {
+  std::string fault;
+  for (const auto& [write, flag] :
+       {std::pair{kRelaxed, kRelaxedFlag}, {kVolatile, kVolatileFlag}, {kRelaxed, kAtomicFlag}, {kAdd, kRelaxedFlag}}) {
+    const int old = runs_that_see_old_data(write, "__threadfence();", flag, 12, &fault);
+    if (old < 0) GTEST_SKIP() << "no NVRTC on this machine";
+    EXPECT_EQ(old, 0) << write << flag;
+  }
+  EXPECT_EQ(runs_that_see_old_data(kRelaxed, "if (blockIdx.x) __threadfence();", kReleaseFlag, 12, &fault), 0);
+  EXPECT_EQ(fault, "");
+}
+
+TEST(Order, AThreadSeesItsOwnWritesAndTheLastOneOfAPlaceStays) {
+  KF_COMPILE_OR_SKIP(
+      ptx, R"(extern "C" __global__ void k(unsigned* z, int* y) { int t = threadIdx.x; volatile unsigned* v = z;
+    int sum = 0; for (int i = 1; i < 40; ++i) { v[t] = i; v[t + 64 * (i & 3)] = i; sum += z[t] + v[t + 64 * (i & 3)]; } y[t] = sum; })");
+  int want = 0;
+  for (int i = 1; i < 40; ++i) want += 2 * i;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    EmulatorOptions options;
+    options.seed = seed;
+    KernelBench bench(ptx, options);
+    const int z = bench.buffer(std::vector<int>(256)), y = bench.allocate(256);
+    ASSERT_EQ(fault_of(bench.pointer(z).pointer(y).launch("k", {{1}, {64}})), "");
+    EXPECT_EQ(bench.read<int>(y, 64), std::vector<int>(64, want));
+    const auto places = bench.read<int>(z, 256);
+    for (int k = 0; k < 4; ++k)
+      for (int t = 0; t < 64; ++t) EXPECT_EQ(places[64 * k + t], k == 0 ? 39 : 36 + k) << k;
+  }
+}
+
+}  // namespace
+}  // namespace kf::emulator_test
