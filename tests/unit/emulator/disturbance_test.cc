@@ -43,7 +43,7 @@ struct WaitBench {
     Launch launch;
     launch.id = launch.entry = "wait";
     launch.grid = {16, 1, 1};
-    launch.block = {32, 1, 1};
+    launch.block = {1, 1, 1};
     launch.flags.cooperative = cooperative;
     launch.args = {{Arg::Kind::kTensor, 0, 0, 8}, {Arg::Kind::kScalar, 0, ticketed ? 1u : 0u, 4}};
     plan.launches = {launch};
