@@ -2,6 +2,7 @@
 #include "confirm.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "cases.h"
 #include "evaluation.h"
@@ -14,6 +15,8 @@ namespace {
 
 // Of the best screening figure: three rows of a spec say no more than that about the others.
 constexpr double kClose = 1.05;
+// Of the best confirmed figure over the same cases: what is ahead by less was lucky in its screening.
+constexpr double kClearlyBetter = 1.02;
 
 Candidate candidate_of(const Attempt& attempt) {
   OrErrors<Candidate> candidate = parse_candidate(attempt.source, "attempt " + std::to_string(attempt.id.value));
@@ -44,6 +47,11 @@ void refuse_at_confirm(Evaluation& evaluation) {
   evaluation.steps.back() = verdict;
 }
 
+// Does the plan choose this point for every shape?
+bool is_point(const LaunchPlan& plan, const std::optional<Assignment>& point) {
+  return plan.select.size() == 1 && point && plan.select.front().second == *point;
+}
+
 // With its tune points settled, if that can be; `settled` is then that source. A settled kernel that is refused does
 // not speak for the point that the screening chose, which is then confirmed alone.
 Evaluation confirm(const Factory& factory, JobBuilder& jobs, const Candidate& candidate,
@@ -61,7 +69,7 @@ Evaluation confirm(const Factory& factory, JobBuilder& jobs, const Candidate& ca
     EvaluationSettings as_written = settings;
     as_written.tune = Assignment{};
     Evaluation evaluation = evaluate_with(factory, jobs, *settled.candidate, as_written, stop);
-    if (evaluation.state != AttemptState::kRejected) {
+    if (evaluation.state != AttemptState::kRejected || is_point(settled.candidate->plan, settings.tune)) {
       evaluation.notes.insert(evaluation.notes.begin(), notes.begin(), notes.end());
       settled_source = settled.candidate->source;
       return evaluation;
@@ -80,22 +88,29 @@ bool was_confirmed(const Attempt& attempt) {
 
 // The best, and then those close behind it that the screening may have done wrong.
 Attempt* next_to_confirm(const Factory& factory, const RunSettings& settings, std::vector<Attempt>& attempts) {
-  const auto confirmed = static_cast<std::int32_t>(std::ranges::count_if(attempts, was_confirmed));
-  const std::vector<Ranked> ranked = ranking(attempts);
-  for (const Ranked& of : ranked) {
+  std::int32_t confirmed = 0;
+  Attempt* next = nullptr;  // the best of the others
+  double confirmed_value = std::numeric_limits<double>::infinity(), next_value = confirmed_value;
+  for (const Ranked& of : ranking(attempts)) {
     Attempt& attempt = *std::ranges::find(attempts, of.id, &Attempt::id);
     if (was_confirmed(attempt)) {
-      continue;
+      ++confirmed;
+      confirmed_value = std::min(confirmed_value, of.value);
+    } else if (next == nullptr) {
+      next = &attempt;
+      next_value = of.value;
     }
-    if (&of == &ranked.front()) {
-      return &attempt;
-    }
-    const std::size_t all = choose_cases(*factory.spec, factory.facts, {}).time.size();
-    const bool close = of.value <= kClose * ranked.front().value && attempt.score->cases.size() < all;
-    const bool noisy = attempt.score->method != ClockMethod::kEstimate;
-    return close && noisy && confirmed < settings.confirmed_attempts ? &attempt : nullptr;
   }
-  return nullptr;
+  if (next == nullptr || confirmed == 0) {
+    return next;
+  }
+  const bool estimate = next->score->method == ClockMethod::kEstimate;  // without noise: any lead is one
+  if (next_value * (estimate ? 1.0 : kClearlyBetter) < confirmed_value) {
+    return next;
+  }
+  const std::size_t all = choose_cases(*factory.spec, factory.facts, {}).time.size();
+  const bool unseen = next->score->cases.size() < all && !estimate;
+  return unseen && next_value <= kClose * confirmed_value && confirmed < settings.confirmed_attempts ? next : nullptr;
 }
 
 void tell_notes(const Factory& factory, AttemptId attempt, const std::vector<std::string>& notes) {
