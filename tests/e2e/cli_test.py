@@ -116,6 +116,33 @@ class Evaluating(Case):
         self.assertEqual(result["score"]["method"], "estimate")
         self.assertEqual(result["device"]["kind"], "emulator")
 
+    def test_an_estimate_is_scaled_to_timed_cases_and_says_from_which(self):
+        cases = self.evaluate(RIGHT, "--device", "emulator", code=0)["score"]["cases"]
+        ran = {case["case_id"] for case in cases if not case["scaled_from"]}
+        scaled = [case for case in cases if case["scaled_from"]]
+        self.assertTrue(ran and scaled)
+        for case in scaled:
+            self.assertTrue(case["case_id"].startswith("time/"))
+            self.assertIn(case["scaled_from"], ran)
+            self.assertIn("estimate, scaled from " + case["scaled_from"], " ".join(case["notes"]))
+            self.assertGreater(case["candidate"]["median"], case["estimate"]["latency"])
+            self.assertGreater(case["counts"][0]["dram_bytes"], 0)
+
+    def test_a_finding_of_the_emulator_is_data_with_its_source_lines(self):
+        result = self.evaluate(TAIL, "--device", "emulator", code=3)
+        found = [one for one in result["explain"] if "finding" in one]
+        self.assertTrue(found, result["explain"])
+        self.assertEqual(found[0]["finding"], "out_of_bounds")
+        self.assertEqual(len(found[0]["thread"]), 3)
+        place = found[0]["places"][0]
+        self.assertEqual(place["role"], "here")
+        self.assertEqual(place["lines"][place["line"] - place["first_line"]], TAIL.splitlines()[place["line"] - 1])
+
+    def test_a_target_that_does_not_exist_is_refused_with_those_that_do(self):
+        done = self.call("eval", SPEC, self.write(RIGHT), "--device", "none", "--target", "H900", code=2)
+        for name in ["H100", "H200", "B200", "sm_90a"]:
+            self.assertIn(name, done.stderr)
+
     def test_wrong_candidates_are_refused_with_gate_and_reason(self):
         for text, gate in [(WRONG, "check"), (TAIL, "check"), (BROKEN, "compile"), ('#include "/etc/passwd"\n' + RIGHT, "source audit")]:
             result = self.evaluate(text, "--device", "emulator", code=3)

@@ -7,6 +7,8 @@
 
 #include "emulator/crew.h"
 #include "emulator/overlay.h"
+#include "emulator/ptx.h"
+#include "emulator/side_by_side.h"
 #include "kernel_bench.h"
 
 namespace kf::emulator_test {
@@ -95,6 +97,68 @@ TEST(SideBySide, FindingsAreThoseOfOneThread) {
 
 TEST(SideBySide, ClocksCountAsWithOneThread) {
   expect_equal("z[i] = (int)clock();");
+}
+
+// A launch by hand, of `k(x, y)` with 16 blocks of 64 threads over 1024 words.
+struct ByHand {
+  emulator::GlobalMemory memory;
+  emulator::Program program;
+  std::vector<std::byte> x = std::vector<std::byte>(4096, std::byte{1}), y = std::vector<std::byte>(4096);
+  emulator::Launch launch;
+  emulator::Crew crew{3};
+
+  explicit ByHand(const std::string& body) {
+    program = emulator::decode(emulator::parse_ptx(R"(.version 8.8
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y)
+{
+.reg .b32 %r<8>; .reg .b64 %d<8>;
+ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r1, %r1, 64, %r2;
+mad.wide.u32 %d3, %r1, 4, %d1; mad.wide.u32 %d4, %r1, 4, %d2; ld.global.u32 %r3, [%d3];
+)" + body + "\nret;\n}")
+                                   .value(),
+                               memory)
+                  .value();
+    const std::uint64_t at[2] = {memory.reserve(4096, 0), memory.reserve(4096, 0)};
+    memory.add({at[0], 4096, x.data(), nullptr, false, "x"});
+    memory.add({at[1], 4096, y.data(), nullptr, false, "y"});
+    launch.program = &program;
+    launch.kernel = program.find("k");
+    launch.memory = &memory;
+    launch.shape.grid = {16, 1, 1};
+    launch.shape.block = {64, 1, 1};
+    launch.params.resize(16);
+    std::memcpy(launch.params.data(), at, 16);
+    launch.step_budget = 1'000'000;
+  }
+};
+
+TEST(SideBySide, IndependentBlocksAreReallySpread) {
+  ByHand bench("st.global.u32 [%d4], %r3;");
+  ASSERT_TRUE(emulator::run_side_by_side(bench.launch, bench.crew));
+  EXPECT_EQ(bench.y, bench.x);
+  EXPECT_EQ(bench.launch.counters.warp_instructions, 32u * 10);
+  EXPECT_FALSE(bench.launch.kernel->entangled);
+}
+
+TEST(SideBySide, DependentBlocksChangeNothingAndAreRemembered) {
+  for (const char* body :
+       {"atom.global.add.u32 %r4, [%d2], 1;", "st.global.u32 [%d2], %r1;", "st.volatile.global.u32 [%d4], %r3;",
+        "ld.global.u32 %r4, [%d4+256]; st.global.u32 [%d4], %r4;", "mov.u32 %r4, %clock; st.global.u32 [%d4], %r4;"}) {
+    ByHand bench(body);
+    if (std::string_view(body).find("+256") != std::string_view::npos) bench.launch.shape.grid = {15, 1, 1};
+    EXPECT_FALSE(emulator::run_side_by_side(bench.launch, bench.crew)) << body;
+    EXPECT_EQ(bench.y, std::vector<std::byte>(4096)) << body;
+    EXPECT_EQ(bench.launch.counters.warp_instructions, 0u) << body;
+    EXPECT_TRUE(bench.launch.kernel->entangled) << body;
+  }
+}
+
+TEST(SideBySide, AFindingIsLeftToOneThread) {
+  ByHand bench("st.global.u32 [%d4+64], %r3;");
+  EXPECT_FALSE(emulator::run_side_by_side(bench.launch, bench.crew));
+  EXPECT_EQ(bench.y, std::vector<std::byte>(4096));
 }
 
 TEST(Crew, CallsEveryNumberOnceEachTime) {
