@@ -144,7 +144,8 @@ TEST(Registers, AWarpgroupMayTakeWhatAnotherHasGivenUp) {
 }
 
 TEST(Registers, BrokenRulesOfSetmaxnregAreFindings) {
-  EXPECT_THAT(registers("setmaxnreg.inc.sync.aligned.u32 200;", ""), testing::HasSubstr("budget"));
+  EXPECT_THAT(registers("setmaxnreg.inc.sync.aligned.u32 200; bar.sync 0;", "bar.sync 0;"),
+              testing::HasSubstr("budget"));
   EXPECT_THAT(registers("setmaxnreg.dec.sync.aligned.u32 20;", ""),
               testing::HasSubstr("a multiple of 8 from 24 to 256"));
   EXPECT_THAT(registers("setmaxnreg.dec.sync.aligned.u32 64; setmaxnreg.dec.sync.aligned.u32 72;", ""),
