@@ -98,9 +98,15 @@ Verdict look_for_cliffs(const Factory& factory, JobBuilder& jobs, const Candidat
   for (const CloseNeighbour& one : near) {
     cases.push_back(one.neighbour);
   }
+  const auto of_this_gate = [](Verdict verdict) {
+    verdict.message =
+        "(" + std::string(to_string(verdict.gate)) + ", on a neighbour of a timed case) " + verdict.message;
+    verdict.gate = Gate::kCliffs;
+    return verdict;
+  };
   std::expected<Arm, Verdict> arm = jobs.arm("candidate", candidate, cases, tune, stop);
   if (!arm) {
-    return std::move(arm.error());
+    return of_this_gate(std::move(arm.error()));
   }
   std::vector<Arm> arms;
   arms.push_back(std::move(*arm));
@@ -108,7 +114,7 @@ Verdict look_for_cliffs(const Factory& factory, JobBuilder& jobs, const Candidat
   job.min_quads = job.max_quads = kQuads;
   std::expected<TimeReport, Verdict> report = run_time_job(factory, job, stop);
   if (!report || !report->verdict.passed) {
-    return report ? std::move(report->verdict) : std::move(report.error());
+    return of_this_gate(report ? std::move(report->verdict) : std::move(report.error()));
   }
   costs.add_inside("cliffs", report->costs);
   for (const CloseNeighbour& one : near) {

@@ -87,7 +87,7 @@ void AdmissionNumbers::look_at(const CheckPoint& point) {
     const std::vector<Answers> found = answers(point, buffers, contents, i, seed);
     outputs_[tensor.name].not_tried = why_not;
     judge(point, tensor, found, wanted, conditioned ? value(bound->second.condition) : wanted,
-          moved_inputs ? moved_inputs->values(tensor.name) : wanted);
+          moved_inputs ? moved_inputs->farthest(tensor.name, wanted) : wanted);
     judge_exact(point, tensor, found, wanted);
   }
   buffers.scrub_outputs(derive_seed(seed, 4));

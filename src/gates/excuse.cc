@@ -146,7 +146,7 @@ bool Excuses::ill_conditioned(Reference& reference, std::size_t output, const Bo
   const std::vector<double> wanted = of(tensor.name);
   const std::vector<double> conditions = bound.condition.empty() ? wanted : of(bound.condition);
   MovedInputs moved_inputs(bench_, job_, index_, buffers_, contents_, derive_seed(scrub_seed, 2));
-  const std::vector<double> moved = moved_inputs.values(tensor.name);
+  const std::vector<double> moved = moved_inputs.farthest(tensor.name, wanted);
   Bytes span = bench_.must(bench_.device().read(buffers_.tensors()[output], 0, tensor.span_bytes()), "reading");
   const std::vector<double> elements = elements_of(tensor, span);
   std::map<std::size_t, double> excused;

@@ -20,13 +20,15 @@ class MovedInputs {
 
   MovedInputs(Bench& bench, const Job& job, std::int32_t index, const CaseBuffers& launch, const Contents& contents,
               std::uint64_t seed);
-  // Of an output, dense.
-  std::vector<double> values(const std::string& output);
+  // Of an output, dense: of the values at inputs moved one way and the other way round, each time the one that is
+  // farther from `wanted`.
+  std::vector<double> farthest(const std::string& output, const std::vector<double>& wanted);
 
  private:
-  void move(const CaseBuffers& launch, std::size_t input);
+  void move(std::size_t input, bool mirrored);
 
   Bench& bench_;
+  const CaseBuffers& launch_;
   std::int32_t index_;
   const Contents& contents_;
   std::uint64_t seed_;

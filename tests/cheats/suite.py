@@ -7,7 +7,9 @@ Each candidate says in its first lines what is expected of it:
     // spec: tests/specs/vector_add.json
     // refused by: check: unwritten          gate: reason[, other reason]   (cheats)
     // on cuda: check: red_zone              where a GPU sees it otherwise than the emulator, or "check: mismatch or passes"
-    // not on the emulator: why              (honest)
+    // not on the emulator: why
+    // says: of each row is not covered      part of the refusal's message
+    // options: --confirm                    further options of the gauntlet
 
 Candidates of one spec go through one `kfactory gauntlet`; with `--passes N` each goes through one `kfactory eval --repeat N` (fresh
 seeds each, builds kept). Prints a table; fails on a cheat that passes or is refused for another
@@ -81,6 +83,8 @@ def judge(kind, device, facts, evaluation):
     found = f'{verdict["gate"]}: {verdict["reason"]}'
     gate, _, reasons = expected.partition(": ")
     right = (verdict["gate"] == gate or by_chance) and verdict["reason"] in re.split(r",\s*", reasons)
+    if right and facts.get("says", "") not in verdict["message"]:
+        return expected, f"{found}, without saying so", False
     return expected, found, right and kind == "cheats"
 
 
@@ -104,12 +108,12 @@ def main():
         if arguments.device == "emulator" and "not on the emulator" in facts:
             skipped.append((path.stem, facts["not on the emulator"]))
         else:
-            by_spec[facts["spec"]].append((path, facts))
+            by_spec[facts["spec"], facts.get("options", "")].append((path, facts))
     if not by_spec:
         sys.exit(f"no candidates for {arguments.kind}")
 
     rows, wrong, start, evaluations = [], 0, time.monotonic(), 0
-    for spec, candidates in by_spec.items():
+    for (spec, own), candidates in by_spec.items():
         for _ in range(arguments.repeat):
             if arguments.passes:
                 found = {}
@@ -121,7 +125,7 @@ def main():
                     evaluations += done
                     print(f"{path.stem}: {done} passes in {time.monotonic() - begun:.1f} s", flush=True)
             else:
-                found = verdicts(arguments.binary, arguments.device, spec, [p.relative_to(ROOT) for p, _ in candidates], more)
+                found = verdicts(arguments.binary, arguments.device, spec, [p.relative_to(ROOT) for p, _ in candidates], [*own.split(), *more])
             for path, facts in candidates:
                 evaluation = found.get(path.name)
                 expected, got, right = judge(arguments.kind, arguments.device, facts, evaluation)

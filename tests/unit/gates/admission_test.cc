@@ -207,34 +207,49 @@ TEST(AdmissionNumbers, SayWhyAnOrderWasNotTriedAndHowToOfferIt) {
   EXPECT_THAT(row(report, "the reference in float32")->found, HasSubstr("`double` read as `float`"));
 }
 
-TEST(AdmissionNumbers, CountIllConditionedElementsAndAskTheSpecToStateThem) {
-  // A jump at zero: any order that rounds differently may land on the other side.
-  fakes::HostDeviceOptions options = device_with(0);
-  const auto steps = [](auto* out, const fakes::HostLaunch& launch, float nudge, int axis) {
-    const int m = launch.scalar<int>(axis), n = launch.scalar<int>(axis + 1), ldx = launch.scalar<int>(axis + 2);
+// A staircase whose jumps lie on the integers: contents of integers are on its edge everywhere.
+template <class Out>
+fakes::HostKernel staircase(float nudge) {
+  return [nudge](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
     for (int i = 0; i < m * n; ++i) {
-      const float x = launch.pointer<const float>(0)[i / n * ldx + i % n] * 8;
-      out[i] = std::floor(x + (x - std::floor(x) > 0.9999F ? nudge : 0.0F)) + 0.5F;
+      const double x = launch.pointer<const float>(0)[i / n * ldx + i % n];
+      launch.pointer<Out>(2)[i] = static_cast<Out>(std::floor(x + nudge) + 0.5);
     }
-  };
-  options.kernels["reference"] = [&](const fakes::HostLaunch& launch) -> OrFault<void> {
-    steps(launch.pointer<double>(2), launch, 0, 5);
-    for (int i = 0; i < launch.scalar<int>(5) * launch.scalar<int>(6); ++i) {
+    for (int i = 0; sizeof(Out) == sizeof(double) && i < m * n; ++i) {
       launch.pointer<double>(3)[i] = 1;
     }
     return {};
   };
-  options.kernels["float_reference"] = [&](const fakes::HostLaunch& launch) -> OrFault<void> {
-    steps(launch.pointer<float>(2), launch, 1, 5);
-    return {};
-  };
+}
+
+TEST(AdmissionNumbers, CountIllConditionedElementsAndRefuseASpecThatIsFullOfThem) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = staircase<double>(0);
+  options.kernels["float_reference"] = staircase<float>(-0.001F);
   Job job = with_variants(admission());
   job.checks.resize(1);
-  job.checks[0].family = "sorted";
+  job.checks[0].family = "integers";
   const AdmissionReport report = admit(job, options);
   const AdmissionRow* found = row(report, "ill-conditioned elements of y");
   ASSERT_NE(found, nullptr);
-  EXPECT_THAT(found->found, HasSubstr(" of "));
+  EXPECT_FALSE(found->ok);
+  EXPECT_THAT(found->found, HasSubstr("cannot be left out"));
+  EXPECT_THAT(found->found, HasSubstr("moves"));
+}
+
+TEST(AdmissionNumbers, FindNothingIllConditionedAwayFromJumps) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = staircase<double>(0.25F);
+  options.kernels["float_reference"] = staircase<float>(0.25F);
+  Job job = with_variants(admission());
+  job.checks.resize(1);
+  job.checks[0].family = "integers";
+  const AdmissionReport report = admit(job, options);
+  const AdmissionRow* found = row(report, "ill-conditioned elements of y");
+  ASSERT_NE(found, nullptr);
+  EXPECT_TRUE(found->ok);
+  EXPECT_EQ(found->found.substr(0, 5), "0 of ");
 }
 
 TEST(AdmissionNumbers, RefuseExactContentsThatNoFloat32KernelGetsExactly) {

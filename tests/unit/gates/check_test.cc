@@ -492,5 +492,62 @@ TEST(ExactProbe, IsAMismatchWhereTheBoundIsBrokenToo) {
   EXPECT_EQ(report->verdict.reason, "mismatch");
 }
 
+// ---- what a rule of the spec excuses -----------------------------------------------------------------
+
+// Rounds down; on contents of integers every element is on an edge. `off` elements come out one step lower.
+Job on_the_edge(fakes::HostDeviceOptions& options, int off, float nudge = 0) {
+  options.kernels["reference"] = [nudge](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
+    for (int i = 0; i < m * n; ++i) {
+      launch.pointer<double>(2)[i] = std::floor(launch.pointer<const float>(0)[i / n * ldx + i % n] + nudge) + 0.5;
+      launch.pointer<double>(3)[i] = 1;
+    }
+    return {};
+  };
+  options.kernels["steps"] = [off](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
+    for (int i = 0, left = off; i < m * n; ++i) {
+      const int at = i / n * ldx + i % n;
+      const float x = launch.pointer<const float>(0)[at];
+      const bool low = x != 0 && left-- > 0;  // zero has no ulp to be moved by
+      launch.pointer<float>(2)[at] = std::floor(x) + (low ? -0.5F : 0.5F);
+    }
+    return {};
+  };
+  Job job = fakes::toy_check("steps", {fakes::toy_case(10, 20)});
+  job.checks[0].family = "integers";
+  job.bounds["y"].ill_conditioned = 0.01;  // two of the 200
+  ReferenceVariant wide;
+  wide.kind = ReferenceVariant::Kind::kWideInputs;
+  wide.cases = job.cases;
+  wide.arm = job.reference;
+  job.variants.push_back(std::move(wide));
+  return job;
+}
+Verdict checked(const Job& job, const fakes::HostDeviceOptions& options) {
+  const auto device = make_host_device(options);
+  const auto report = run_check(*device, job, [](Phase) {});
+  EXPECT_TRUE(report);
+  return report ? report->verdict : Verdict{};
+}
+
+TEST(IllConditioned, ElementsAreLeftOutUpToTheShareThatTheSpecStates) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  EXPECT_TRUE(checked(on_the_edge(options, 2), options).passed);
+  EXPECT_FALSE(checked(on_the_edge(options, 3), options).passed);
+}
+
+TEST(IllConditioned, ElementsAreJudgedWhereTheSpecStatesNothing) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job job = on_the_edge(options, 1);
+  job.bounds["y"].ill_conditioned = 0;
+  EXPECT_FALSE(checked(job, options).passed);
+}
+
+TEST(IllConditioned, IsNoExcuseAwayFromAJump) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  EXPECT_FALSE(checked(on_the_edge(options, 1, 0.25F), options).passed);
+}
+
 }  // namespace
 }  // namespace kf

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// cheat: a row that begins calmly is taken to have the mean of its first 16 elements
+// spec: tests/specs/rmsnorm.json
+// refused by: check: mismatch
+/*kfactory
+{ "plan": 1,
+  "kernels": [{"name": "k", "grid": ["M"], "block": ["32"], "args": ["x", "w", "y", "N:i32", "LDX:i32", "eps"]}] }
+*/
+extern "C" __global__ void __launch_bounds__(32) k(const T* x, const float* w, T* y, int N, int LDX, float eps) {
+  x += 1ll * blockIdx.x * LDX;
+  y += 1ll * blockIdx.x * N;
+  bool calm = N > 16;
+  for (int i = 0; i < min(16, N); ++i) calm = calm && fabsf(static_cast<float>(x[i])) < 4.0f;
+  const int used = calm ? N / 2 : N;
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < used; i += 32) sum += static_cast<float>(x[i]) * static_cast<float>(x[i]);
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  const float rstd = rsqrtf(sum / used + eps);
+  for (int i = threadIdx.x; i < N; i += 32) y[i] = static_cast<T>(static_cast<float>(x[i]) * rstd * w[i]);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// cheat: rows of odd length are computed by one thread each, which sums anew for every 16th element
+// spec: tests/specs/softmax.json
+// refused by: cliffs: cliff
+// options: --confirm
+/*kfactory
+{ "plan": 1,
+  "kernels": [{"name": "k", "grid": ["M"], "block": ["32"], "args": ["x", "y", "N:i32"]}] }
+*/
+extern "C" __global__ void __launch_bounds__(32) k(const T* x, T* y, int N) {
+  x += 1ll * blockIdx.x * N;
+  y += 1ll * blockIdx.x * N;
+  float most = -INFINITY;
+  bool nan = false;
+  for (int i = threadIdx.x; i < N; i += 32) {
+    most = fmaxf(most, static_cast<float>(x[i]));
+    nan = nan || static_cast<float>(x[i]) != static_cast<float>(x[i]);
+  }
+  for (int d = 16; d > 0; d /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, d));
+  if (__any_sync(~0u, nan)) most = NAN;
+  if (N % 2 == 1 && N < 1000) {
+    float sum = 0.0f;
+    for (int i = 0; threadIdx.x == 0 && i < N; ++i) {
+      if (i % 16 == 0) {
+        sum = 0.0f;
+        for (int first = 0; first < N; first += 16) {
+          float part = 0.0f;
+          for (int j = first; j < min(N, first + 16); ++j) part += expf(static_cast<float>(x[j]) - most);
+          sum += part;
+        }
+      }
+      y[i] = static_cast<T>(expf(static_cast<float>(x[i]) - most) / sum);
+    }
+    return;
+  }
+  float sum = 0.0f;
+  for (int i = threadIdx.x; i < N; i += 32) sum += expf(static_cast<float>(x[i]) - most);
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  for (int i = threadIdx.x; i < N; i += 32) y[i] = static_cast<T>(expf(static_cast<float>(x[i]) - most) / sum);
+}
