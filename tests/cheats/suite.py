@@ -135,7 +135,8 @@ def main():
     for name, expected, got, mark, message in rows:
         first = message.splitlines()[0][:100] if message else ""
         if arguments.markdown:
-            print(f"| {name} | {expected} | {got} |" + ("" if mark == "ok" else f" {mark} |"))
+            what = header(ROOT / "tests" / arguments.kind / f"{name}.cu").get("cheat" if arguments.kind == "cheats" else "honest", "")
+            print(f"| {name} | {what} | {got} |" + ("" if mark == "ok" else f" {mark}: expected {expected} |"))
         else:
             print(f"{mark:5} {name:34} {expected:38} {got:34} {first if mark != 'ok' or arguments.kind == 'cheats' else ''}")
     for name, why in skipped:
