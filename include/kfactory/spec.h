@@ -59,7 +59,7 @@ struct LimitsSpec {
   Expression workspace_bytes = Expression::constant(64LL << 20);
   bool deterministic = false;
   std::vector<std::string> nvrtc_flags;
-  double cliff = 4.0;  // a neighbour of a timed case may be slower than its work explains by this factor; 0: any
+  double cliff = 8.0;  // a neighbour of a timed case may be slower than its work explains by this factor; 0: any
   std::vector<std::string> allow;  // "clock", "globaltimer", "gridid": special registers otherwise refused
 };
 

@@ -15,6 +15,7 @@ constexpr std::int32_t kCases = 3;
 constexpr std::int32_t kQuads = 2;
 constexpr std::int64_t kBytes = 1LL << 30, kEmulatedBytes = 1LL << 20;
 constexpr double kLaunch = 10'000;  // ns
+constexpr double kWorthTelling = 3;
 
 // Median of the candidate's times of a case; 0: it was not timed.
 double candidate_time(const Measurement& measurement, const std::string& case_id) {
@@ -57,11 +58,12 @@ std::vector<Case> timed_cases(const Factory& factory, const Measurement& measure
   return timed;
 }
 
+std::string microseconds(double nanoseconds) {
+  std::string text = std::to_string(1e-3 * nanoseconds);
+  return text.substr(0, text.find('.') + 3) + " us";
+}
+
 Verdict cliff_at(const CloseNeighbour& near, const Case& timed, double time, double usual, double limit) {
-  const auto microseconds = [](double nanoseconds) {
-    std::string text = std::to_string(1e-3 * nanoseconds);
-    return text.substr(0, text.find('.') + 3) + " us";
-  };
   Verdict verdict;
   verdict.passed = false;
   verdict.gate = Gate::kCliffs;
@@ -124,6 +126,10 @@ Verdict look_for_cliffs(const Factory& factory, JobBuilder& jobs, const Candidat
     const double limit = cliff_limit(spec.limits.cliff, before, work_ratio(spec, one.neighbour, usual), job.method);
     if (time > limit) {
       return cliff_at(one, usual, time, before, limit);
+    }
+    if (time > kWorthTelling * before * work_ratio(spec, one.neighbour, usual)) {
+      notes.push_back(one.neighbour.id.value + ", a neighbour of " + usual.id.value + ", takes " + microseconds(time) +
+                      " instead of " + microseconds(before) + ": within the limit, but a step");
     }
   }
   passed.checks = report->verdict.checks;

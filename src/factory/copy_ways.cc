@@ -13,7 +13,7 @@ namespace kf {
 namespace {
 
 constexpr std::int64_t kLargestClass = 1LL << 30;
-constexpr std::int32_t kSweepQuads = 4;      // two launches each: enough to tell ways apart that differ by a percent
+constexpr std::int32_t kSweepQuads = 4;       // two launches each: enough to tell ways apart that differ by a percent
 constexpr std::int32_t kMostSweepQuads = 12;  // of short copies, whose times vary by more than that
 
 Launch way_called(const std::vector<Launch>& ways, const std::string& id) {
