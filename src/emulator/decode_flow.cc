@@ -82,7 +82,8 @@ Slot Decoder::special(std::string_view name, int width_bits) {
     if (name != "%envreg1" && name != "%envreg2") return constant(0, width_bits);  // nobody has set them
   if (width_bits == 64)
     for (std::size_t n = 0; n < module_.functions.size(); ++n)
-      if (module_.functions[n].name == name && !module_.functions[n].entry) return constant(kCodeBase + n * kCodeStep, 64);
+      if (module_.functions[n].name == name && !module_.functions[n].entry)
+        return constant(kCodeBase + n * kCodeStep, 64);
   auto row = std::ranges::find(kSpecials, name, &SpecialName::name);
   if (row == std::end(kSpecials)) return kNoSlot;
   auto [at, fresh] = specials_.try_emplace({row->what, width_bits}, 0);

@@ -218,7 +218,8 @@ void convert_pack(Warp& w, const Inst& i, Mask lanes) {
   const auto to = static_cast<Type>(i.imm & 0xff);
   const int step = bits_of(to);
   const bool is_unsigned = to == Type::kU2 || to == Type::kU4 || !(is_signed(to) || to == Type::kS2 || to == Type::kS4);
-  const std::int64_t most = (std::int64_t{1} << (is_unsigned ? step : step - 1)) - 1, least = is_unsigned ? 0 : -most - 1;
+  const std::int64_t most = (std::int64_t{1} << (is_unsigned ? step : step - 1)) - 1,
+                     least = is_unsigned ? 0 : -most - 1;
   const std::uint64_t ones = (std::uint64_t{1} << step) - 1;
   each_lane(lanes, [&](int l) {
     auto part = [&](Slot slot) {

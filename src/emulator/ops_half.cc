@@ -70,7 +70,8 @@ H two(H a, H b, int mode) {
   if ((mode & kFtz) != 0) a = flush16<F>(a), b = flush16<F>(b);
   return finish<F>(Op::template apply<F>(a, b), mode);
 }
-// The NaN that a tensor map fills in for elements outside of its tensor: fma.oob takes such a factor for a product of 0.
+// The NaN that a tensor map fills in for elements outside of its tensor: fma.oob takes such a factor for a product of
+// 0.
 constexpr H kOutside = 0xffff;
 template <class F>
 H fma16(H a, H b, H c, int mode) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every barrier, fence, wait, mbarrier operation, mask, memory order and bounds check of right kernels is taken away
-// in turn, moved, or made wrong (mutants.cc). A right kernel raises no alarm under any seed; a mutant should raise one in a default run.
+// in turn, moved, or made wrong (mutants.cc). A right kernel raises no alarm under any seed; a mutant should raise one
+// in a default run.
 #include <map>
 
 #include "mutants.h"
