@@ -178,7 +178,7 @@ std::vector<Mutant> mutants_of(const RightKernel& kernel) {
 std::string alarm(const RightKernel& kernel, const std::string& ptx, std::uint64_t seed) {
   EmulatorOptions options;
   options.seed = seed;
-  options.step_budget = 3'000'000;
+  options.step_budget = 12'000'000;  // a block that spins uses up 640,000 a turn
   KernelBench bench(ptx, options);
   std::vector<float> x(kInputs);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>((i * 7 + seed * 5 + i / 19) % 23) - 11;
