@@ -35,6 +35,10 @@ std::string folder_time(const std::string& utc) {
   return text;
 }
 
+UsageError already_holds_a_run(const fs::path& folder) {
+  return {{{folder.string(), "already holds a run", "go on with it with --resume, or choose another --out"}}};
+}
+
 // Where the run lives; refuses what is not there to resume, and what is there already.
 fs::path choose_folder(const Options& options, const Spec& spec, const Clock& clock) {
   if (options.resume && options.out.empty()) {
@@ -52,8 +56,7 @@ fs::path choose_folder(const Options& options, const Spec& spec, const Clock& cl
                        "leave out --resume to begin one"}}};
   }
   if (!options.resume && there) {
-    throw UsageError{
-        {{folder.string(), "already holds a run", "go on with it with --resume, or choose another --out"}}};
+    throw already_holds_a_run(folder);
   }
   return folder;
 }
@@ -271,6 +274,9 @@ int run_command(Session& session) {
   admit_or_refuse(factory, session);
   if (!ledger) {  // only now: a folder with a ledger holds a run
     ledger.emplace(folder.ledger_file(), SqliteLedger::Mode::kWrite);
+    if (read_start(*ledger)) {  // another run began here while this one was being set up
+      throw already_holds_a_run(folder.root());
+    }
   }
   factory.ledger = &*ledger;
 
