@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "compile/wire.h"
 #include "compile/zygote.h"
@@ -161,6 +162,9 @@ Fields describe(const Server& server, const Request& request, Ended ended, const
 
 // Removes the folder with everything that the worker left in it.
 struct Scratch {
+  explicit Scratch(std::string folder) : path(std::move(folder)) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
   std::string path;
   ~Scratch() {
     std::error_code ignored;
@@ -176,12 +180,12 @@ int mind(const Server& server, int requester) {
                                        : "a request that cannot be read"});
     return 1;
   }
-  const Scratch scratch{name};
+  std::optional<Scratch> scratch(std::in_place, name);
   OrError<DescriptorPair> result = make_pipe();
   ChildOptions options;
   options.out = Stream::kNull;
   const Descriptor errors(::memfd_create("stderr", MFD_CLOEXEC));
-  options.working_directory = scratch.path;
+  options.working_directory = scratch->path;
   options.descriptors = {{result ? result->write.get() : -1, kResultDescriptor}, {errors.get(), STDERR_FILENO}};
   options.die_with_parent = true;
   options.open_files = 64;
@@ -189,9 +193,9 @@ int mind(const Server& server, int requester) {
 #ifndef KF_SANITIZED
   options.address_space_bytes = server.address_space_bytes;
 #endif
-  OrError<ChildProcess> worker =
-      !result ? std::unexpected(result.error())
-              : ChildProcess::fork(options, [&] { return work(server, request->job, scratch.path); });
+  OrError<ChildProcess> worker = !result
+                                     ? std::unexpected(result.error())
+                                     : ChildProcess::fork(options, [&] { return work(server, request->job, name); });
   if (!worker) {
     answer(requester, {"lost", to_string(worker.error())});
     return 1;
@@ -203,6 +207,7 @@ int mind(const Server& server, int requester) {
     worker->kill();
   }
   const ChildExit exit = *worker->wait(std::chrono::milliseconds(-1));
+  scratch.reset();  // before the answer: whoever has it finds nothing left behind
   if (ended == Ended::kByItself && exit.ok() && unpack(bytes)) {
     (void)send_message(requester, bytes);
   } else {

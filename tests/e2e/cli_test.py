@@ -6,7 +6,7 @@ import os
 import subprocess
 import unittest
 
-from factory import BINARY, BROKEN, Case, RIGHT, SOURCE, SPEC, TAIL, WRONG
+from factory import BEYOND, BINARY, BROKEN, Case, RIGHT, SOURCE, SPEC, TAIL, WRONG
 
 COMMANDS = ["run", "bench", "eval", "check", "gauntlet", "show", "lessons", "doctor", "config"]
 
@@ -129,14 +129,14 @@ class Evaluating(Case):
             self.assertGreater(case["counts"][0]["dram_bytes"], 0)
 
     def test_a_finding_of_the_emulator_is_data_with_its_source_lines(self):
-        result = self.evaluate(TAIL, "--device", "emulator", code=3)
+        result = self.evaluate(BEYOND, "--device", "emulator", code=3)
         found = [one for one in result["explain"] if "finding" in one]
         self.assertTrue(found, result["explain"])
         self.assertEqual(found[0]["finding"], "out_of_bounds")
         self.assertEqual(len(found[0]["thread"]), 3)
         place = found[0]["places"][0]
         self.assertEqual(place["role"], "here")
-        self.assertEqual(place["lines"][place["line"] - place["first_line"]], TAIL.splitlines()[place["line"] - 1])
+        self.assertEqual(place["lines"][place["line"] - place["first_line"]], BEYOND.splitlines()[place["line"] - 1])
 
     def test_a_target_that_does_not_exist_is_refused_with_those_that_do(self):
         done = self.call("eval", SPEC, self.write(RIGHT), "--device", "none", "--target", "H900", code=2)

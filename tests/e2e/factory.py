@@ -30,6 +30,7 @@ RIGHT_AGAIN = candidate("if (i >= n) return;\n  const float x = static_cast<floa
                         "early exit")
 WRONG = candidate("if (i < n) c[i] = static_cast<T>(static_cast<float>(a[i]) - static_cast<float>(b[i]));", "wrong sign")
 TAIL = candidate("if (i + 1 < n) c[i] = static_cast<T>(static_cast<float>(a[i]) + static_cast<float>(b[i]));", "misses the last element")
+BEYOND = candidate("if (i <= n) c[i] = static_cast<T>(static_cast<float>(a[i]) + static_cast<float>(b[i]));", "one element too many")
 BROKEN = candidate("if (i < n) c[i] = undeclared_name;", "does not compile")
 
 
