@@ -98,8 +98,7 @@ void declare_evaluating(Declared& declared) {
   eval->add_flag("--explain", options.explain, "show the source lines that a finding names");
   eval->add_flag("--confirm", options.confirm, "fresh seeds, timed shapes checked too, held-out cases");
   eval->add_flag("--no-time", options.no_time, "stop after the checks");
-  eval->add_option("--repeat", options.repeat,
-                   "make all checks so many times, each with fresh seeds [1]")
+  eval->add_option("--repeat", options.repeat, "make all checks so many times, each with fresh seeds [1]")
       ->check(CLI::Range(1, 1'000'000));
   eval->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]");
   add_settings(declared, eval,

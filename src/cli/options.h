@@ -25,7 +25,7 @@ struct Options {
        first_refusal = false;
   std::string csv;
   std::string job_file, answer_file;  // worker: one job in a file, and where its answer goes
-  std::int64_t repeat = 1;  // eval: passes of all checks
+  std::int64_t repeat = 1;            // eval: passes of all checks
 };
 
 Options read_options(int argc, const char* const* argv);
