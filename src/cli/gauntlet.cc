@@ -48,11 +48,15 @@ Evaluation put_through(const Factory& factory, JobBuilder& jobs, const Session& 
     }
   }
   std::ranges::move(again.notes, std::back_inserter(evaluation.notes));
+  evaluation.rig_fault = again.rig_fault;
+  if (again.state == AttemptState::kOpen) {  // cut short: no word about the candidate
+    evaluation.state = AttemptState::kOpen;
+    return evaluation;
+  }
   if (evaluation.verdict.passed) {
     evaluation.verdict = again.verdict;
     evaluation.state = again.verdict.passed ? evaluation.state : AttemptState::kRejected;
   }
-  evaluation.rig_fault = again.rig_fault;
   return evaluation;
 }
 

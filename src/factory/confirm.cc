@@ -154,6 +154,9 @@ void confirm_champion(const Factory& factory, const RunSettings& settings, JobBu
     attempt.state = evaluation.state;
     attempt.score = evaluation.score;
     attempt.costs = evaluation.costs;
+    if (!evaluation.kernels.empty()) {
+      attempt.kernels = evaluation.kernels;  // a settled one may be another variant than the screened one
+    }
     log.closed(attempt);
     if (attempt.score) {
       write_event(*factory.ledger, "champion", "confirmed", attempt.id);

@@ -47,9 +47,13 @@ class Loop {
 
   // Runs until a budget is spent or something ends the run. Throws what a thread threw, after all have ended.
   void run() {
-    take_up_open_attempts();
-    for (std::int64_t k = factory_.ledger->last_attempt().value + 1; may_start(k); ++k) {
-      start(open(k));
+    try {
+      take_up_open_attempts();
+      for (std::int64_t k = factory_.ledger->last_attempt().value + 1; may_start(k); ++k) {
+        start(open(k));
+      }
+    } catch (...) {  // those under way are cut short, not waited for to their natural end
+      fail(std::current_exception());
     }
     wait_for_all();
   }
@@ -142,9 +146,9 @@ class Loop {
   void start(AttemptRecords records) {
     join_ended();
     const std::lock_guard lock(mutex_);
-    ++running_;
     const std::int64_t id = records.id.value;
     threads_[id] = std::jthread([this, records = std::move(records)]() mutable { carry_out(std::move(records)); });
+    ++running_;  // it cannot end before the lock is given back
   }
 
   // A thread that has ended keeps its stack until it is joined.
@@ -165,15 +169,19 @@ class Loop {
       AttemptTask task{&factory_, &settings_, &jobs_, std::move(records), visible.all(), champion_of(visible.all())};
       finish(run_attempt(task, stop_.get_token()));
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      failure_ = failure_ ? failure_ : std::current_exception();
-      ending_ = true;
-      stop_.request_stop();
+      fail(std::current_exception());
     }
     const std::lock_guard lock(mutex_);
     --running_;
     ended_.push_back(id);
     changed_.notify_all();
+  }
+
+  void fail(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    failure_ = failure_ ? failure_ : std::move(failure);
+    ending_ = true;
+    stop_.request_stop();
   }
 
   void finish(AttemptEnd end) {

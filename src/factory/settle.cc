@@ -18,6 +18,10 @@ Settled settle_tune(const Factory& factory, JobBuilder& jobs, const Candidate& c
                     const EvaluationSettings& settings, std::stop_token stop) {
   Settled settled;
   std::vector<Assignment> points = tune_points(candidate.plan);
+  if (const auto most = static_cast<std::size_t>(std::max(settings.max_variants, 1)); points.size() > most) {
+    settled.notes.push_back("settled among the first " + std::to_string(most) + " of " + std::to_string(points.size()) +
+                            " tune points");
+  }
   points.resize(std::min(points.size(), static_cast<std::size_t>(std::max(settings.max_variants, 1))));
   const std::vector<Case> cases = choose_cases(*factory.spec, factory.facts, settings).time;
   if (points.size() < 2 || factory.rig == nullptr || cases.empty()) {

@@ -10,13 +10,21 @@ std::optional<std::int64_t> plus(const std::optional<std::int64_t>& a, const std
   return a && b ? std::optional(*a + *b) : a ? a : b;
 }
 
+// Where one of them was told and the other was not, the estimate of the other stands in for it.
+std::optional<std::int64_t> known_or_estimated(const std::optional<std::int64_t>& a, std::int64_t estimated_a,
+                                               const std::optional<std::int64_t>& b, std::int64_t estimated_b) {
+  return a || b ? std::optional(a.value_or(estimated_a) + b.value_or(estimated_b)) : std::nullopt;
+}
+
 }  // namespace
 
 Usage operator+(const Usage& a, const Usage& b) {
   Usage sum;
-  sum.input_tokens = plus(a.input_tokens, b.input_tokens);
+  sum.input_tokens =
+      known_or_estimated(a.input_tokens, a.estimated_input_tokens, b.input_tokens, b.estimated_input_tokens);
   sum.cached_tokens = plus(a.cached_tokens, b.cached_tokens);
-  sum.output_tokens = plus(a.output_tokens, b.output_tokens);
+  sum.output_tokens =
+      known_or_estimated(a.output_tokens, a.estimated_output_tokens, b.output_tokens, b.estimated_output_tokens);
   sum.reasoning_tokens = plus(a.reasoning_tokens, b.reasoning_tokens);
   sum.estimated_input_tokens = a.estimated_input_tokens + b.estimated_input_tokens;
   sum.estimated_output_tokens = a.estimated_output_tokens + b.estimated_output_tokens;
@@ -27,9 +35,8 @@ Usage operator+(const Usage& a, const Usage& b) {
 }
 
 std::int64_t tokens_of(const Usage& usage) {
-  // In a sum with unknown counts the known part is too small, and the estimates are those of all calls.
-  return std::max(usage.input_tokens.value_or(0), usage.estimated_input_tokens) +
-         std::max(usage.output_tokens.value_or(0), usage.estimated_output_tokens) + usage.retried_tokens;
+  return usage.input_tokens.value_or(usage.estimated_input_tokens) +
+         usage.output_tokens.value_or(usage.estimated_output_tokens) + usage.retried_tokens;
 }
 
 void Spending::limit(const Budget& budget) {

@@ -66,6 +66,11 @@ std::string select_text(const std::vector<Selection>& selections) {
 
 OrErrors<Candidate> settle(const Candidate& candidate, const std::vector<Selection>& selections,
                            const std::string& name) {
+  if (!candidate.plan.select.empty()) {
+    return std::unexpected(
+        Errors{{name, "has a \"select\" of its own beside \"tune\"",
+                "leave the choice to one of them: without \"select\" tune points are chosen by time"}});
+  }
   const std::string& json = candidate.plan.json;
   const std::size_t plan_at = candidate.source.find(json);
   const std::optional<Span> tune = object_member(json, "tune");

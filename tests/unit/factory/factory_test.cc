@@ -245,7 +245,8 @@ TEST(Spending, CountsKnownTokensAndEstimatesOfTheUnknownOnes) {
   budget.cost_nanodollars = 500;
   spending.limit(budget);
   Usage known;
-  known.input_tokens = known.estimated_input_tokens = 100;
+  known.input_tokens = 100;
+  known.estimated_input_tokens = 10;  // what was told counts
   known.output_tokens = known.estimated_output_tokens = 50;
   Usage guessed;
   guessed.estimated_input_tokens = 700;

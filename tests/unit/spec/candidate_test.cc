@@ -98,6 +98,17 @@ TEST(Settle, RefusesACandidateWithoutTunePoints) {
   EXPECT_EQ(settled.error().front().where, "settled.cu");
 }
 
+TEST(Settle, RefusesACandidateThatSelectsAlready) {
+  std::string both(kTuned);
+  both.replace(both.find("  \"kernels\""), 0, R"(  "select": [{"set": {"ROWS": 2}}],
+)");
+  const OrErrors<Candidate> candidate = parse_candidate(both, "k.cu");
+  ASSERT_TRUE(candidate) << to_string(candidate.error());
+  const OrErrors<Candidate> settled = settle(*candidate, {{"", {{"ROWS", 2}, {"VEC", 4}}}}, "settled.cu");
+  ASSERT_FALSE(settled);
+  EXPECT_THAT(settled.error().front().what, HasSubstr("of its own"));
+}
+
 TEST(Settle, RefusesSelectionsThatDoNotAlwaysHold) {
   const Candidate tuned = parse_candidate(kTuned, "k.cu").value();
   EXPECT_FALSE(settle(tuned, {{"N <= 512", {{"ROWS", 2}, {"VEC", 4}}}}, "settled.cu"));
