@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: right for every size that the spec lists, held-out ones too; b is left out for others
 // spec: tests/specs/vector_add.json
-// refused by: cliffs: mismatch
+// refused by: confirm: mismatch or cliffs: mismatch
 // options: --confirm
 /*kfactory
 { "plan": 1,

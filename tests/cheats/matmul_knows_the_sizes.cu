@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: right for every K that the spec lists; the last product is missing for others
 // spec: tests/specs/matmul.json
-// refused by: cliffs: mismatch
+// refused by: confirm: mismatch or cliffs: mismatch
 // options: --confirm
 /*kfactory
 { "plan": 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: right for every N that the spec lists; the mean of other rows comes from their first half
 // spec: tests/specs/rmsnorm.json
-// refused by: cliffs: mismatch
+// refused by: confirm: mismatch or cliffs: mismatch
 // options: --confirm
 /*kfactory
 { "plan": 1,

@@ -5,7 +5,7 @@
 Each candidate says in its first lines what is expected of it:
 
     // spec: tests/specs/vector_add.json
-    // refused by: check: unwritten          gate: reason[, other reason]   (cheats)
+    // refused by: check: unwritten          gate: reason[, other reason][ or gate: reason]   (cheats)
     // on cuda: check: red_zone              where a GPU sees it otherwise than the emulator, or "check: mismatch or passes"
     // not on the emulator: why
     // says: of each row is not covered      part of the refusal's message
@@ -81,8 +81,10 @@ def judge(kind, device, facts, evaluation):
     if verdict["passed"]:
         return expected, "passed", kind == "honest" or by_chance
     found = f'{verdict["gate"]}: {verdict["reason"]}'
-    gate, _, reasons = expected.partition(": ")
-    right = (verdict["gate"] == gate or by_chance) and verdict["reason"] in re.split(r",\s*", reasons)
+    right = False
+    for alternative in expected.split(" or "):
+        gate, _, reasons = alternative.partition(": ")
+        right = right or ((verdict["gate"] == gate or by_chance) and verdict["reason"] in re.split(r",\s*", reasons))
     if right and facts.get("says", "") not in verdict["message"]:
         return expected, f"{found}, without saying so", False
     return expected, found, right and kind == "cheats"
