@@ -35,6 +35,7 @@ struct DeviceFault {
   std::string detail;                // for kChecker and kUnsupported: kernel, source line, block, thread, address
   std::int32_t slot = -1;            // of a timed batch: the slot that it is about; -1: not known
   std::optional<Finding> finding{};  // of the emulator
+  bool ours = false;                 // of work of ours around a plan that a verb ran: never the candidate's
 };
 std::string_view to_string(DeviceFault::Kind kind);
 template <class T>

@@ -37,11 +37,14 @@ class Bench {
       return *std::move(result);
     }
   }
-  // Of a candidate's launch: a fault is the caller's to judge.
+  // Of a candidate's launch: a fault is the caller's to judge, unless it is one of our own work around it.
   template <class T>
   OrFault<T> tried(OrFault<T> result) {
     if (!result) {
       note(result.error());
+      if (result.error().ours) {
+        fail(result.error(), "work of ours around a launch");
+      }
     }
     return result;
   }

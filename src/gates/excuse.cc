@@ -17,13 +17,27 @@ namespace {
 constexpr std::int64_t kTiesBytes = 2LL << 30;
 constexpr std::int64_t kIllConditionedBytes = 64LL << 20;
 
-// For each element of `output`, the element of `indexed` that an index in it points to: a base offset, and which
-// elements of the output share a row of the other dims (their indices must differ).
+// For each element of `output`, the element of `indexed` that an index in it points to: a base offset, and the row of
+// the output in which indices must differ.
 struct Pointing {
   std::vector<std::int64_t> base;  // offset in `indexed`, in elements, of index 0
-  std::vector<std::int64_t> row;   // the same for all elements that point into the same row
+  std::vector<std::int64_t> row;
   std::int64_t stride = 0, extent = 0;
 };
+
+// The dim of `output` along which indices must differ: the one that is indexed (an order of it), else the last one that
+// `indexed` lacks (ranks). -1: each element is a row of its own.
+int dim_of_ranks(const Tensor& output, const Tensor& indexed, const std::string& along) {
+  int ranks = -1;
+  for (std::size_t dim = 0; dim < output.extent.size(); ++dim) {
+    const int in = dim_of_axis(indexed, output.dims[dim]);
+    if (in == dim_of_axis(indexed, along)) {
+      return static_cast<int>(dim);
+    }
+    ranks = in < 0 ? static_cast<int>(dim) : ranks;
+  }
+  return ranks;
+}
 
 Pointing pointing(const Tensor& output, const Tensor& indexed, const std::string& along) {
   Pointing to;
@@ -35,14 +49,17 @@ Pointing pointing(const Tensor& output, const Tensor& indexed, const std::string
     const int in = dim_of_axis(indexed, output.dims[dim]);
     step[dim] = in < 0 || in == static_cast<int>(at) ? 0 : indexed.stride[static_cast<std::size_t>(in)];
   }
+  const int ranks = dim_of_ranks(output, indexed, along);
   std::vector<std::int64_t> index(output.extent.size(), 0);
   for (std::int64_t n = 0; n < output.elements(); ++n) {
     std::int64_t base = 0;
+    std::int64_t row = 0;
     for (std::size_t dim = 0; dim < index.size(); ++dim) {
       base += index[dim] * step[dim];
+      row = static_cast<int>(dim) == ranks ? row : row * output.extent[dim] + index[dim];
     }
     to.base.push_back(base);
-    to.row.push_back(base);
+    to.row.push_back(row);
     for (std::size_t dim = index.size(); dim-- > 0;) {
       if (++index[dim] < output.extent[dim]) {
         break;
@@ -146,14 +163,22 @@ bool Excuses::ill_conditioned(Reference& reference, std::size_t output, const Bo
   const std::vector<double> wanted = of(tensor.name);
   const std::vector<double> conditions = bound.condition.empty() ? wanted : of(bound.condition);
   MovedInputs moved_inputs(bench_, job_, index_, buffers_, contents_, derive_seed(scrub_seed, 2));
-  const std::vector<double> moved = moved_inputs.farthest(tensor.name, wanted);
+  const std::vector<Reach> reached = moved_inputs.reached(tensor.name, wanted);
   Bytes span = bench_.must(bench_.device().read(buffers_.tensors()[output], 0, tensor.span_bytes()), "reading");
   const std::vector<double> elements = elements_of(tensor, span);
   std::map<std::size_t, double> excused;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const double allowed = allowed_error(bound, tensor.dtype, wanted[i], conditions[i]);
-    const bool jumps = !(std::abs(moved[i] - wanted[i]) <= allowed) && std::isfinite(wanted[i]);
-    if (jumps && std::isfinite(elements[i]) && !(std::abs(elements[i] - wanted[i]) <= allowed)) {
+    const auto allowed = [&](double near) { return allowed_error(bound, tensor.dtype, near, conditions[i]); };
+    if (!std::isfinite(wanted[i]) || !std::isfinite(elements[i]) ||
+        std::abs(elements[i] - wanted[i]) <= allowed(wanted[i])) {
+      continue;
+    }
+    // What a first rounding may make of it lies between the values that moved inputs give.
+    const auto [low, high] = reached[i];
+    const bool jumps = std::max(high - wanted[i], wanted[i] - low) > allowed(wanted[i]);
+    const bool not_below = elements[i] >= low || low - elements[i] <= allowed(low);
+    const bool not_above = elements[i] <= high || elements[i] - high <= allowed(high);
+    if (jumps && not_below && not_above) {
       excused.emplace(i, wanted[i]);
     }
   }

@@ -66,13 +66,14 @@ std::optional<Verdict> LaunchChecker::run(const LaunchCheck& launch, const CaseB
   OrFault<void> done;
   if (const OrFault<ModuleHandle> module = modules_.of(plan)) {
     Device& device = bench_.device();
-    done = bench_.tried(launch.disturbance ? device.run_disturbed(*module, plan, buffers.tensors(),
-                                                                  buffers.workspaces(), *launch.disturbance)
-                                           : device.run(*module, plan, buffers.tensors(), buffers.workspaces(), {}));
+    done = launch.disturbance
+               ? device.run_disturbed(*module, plan, buffers.tensors(), buffers.workspaces(), *launch.disturbance)
+               : device.run(*module, plan, buffers.tensors(), buffers.workspaces(), {});
   } else {
     done = std::unexpected(module.error());
   }
   phase_(Phase::kRig);
+  done = bench_.tried(std::move(done));
   return done ? std::nullopt : std::optional(verdict_of(launch.gate, done.error()));
 }
 

@@ -71,16 +71,23 @@ void MovedInputs::move(std::size_t input, bool mirrored) {
   bench_.must(bench_.device().write(buffers_.tensors()[input], 0, span), "writing moved inputs");
 }
 
-std::vector<double> MovedInputs::farthest(const std::string& output, const std::vector<double>& wanted) {
-  std::vector<double> farthest = wanted;
+std::array<std::vector<double>, 2> MovedInputs::both_ways(const std::string& output) {
+  std::array<std::vector<double>, 2> values;
   for (const bool mirrored : {false, true}) {
     for (std::size_t i = 0; i < wide_.tensors.size(); ++i) {
       if (wide_.tensors[i].role == TensorRole::kInput && wide_.tensors[i].elements() > 0) {
         move(i, mirrored);
       }
     }
-    const std::vector<double> values =
+    values[mirrored ? 1 : 0] =
         reference_.values(index_, buffers_, contents_, output, derive_seed(seed_, mirrored ? 2 : 1));
+  }
+  return values;
+}
+
+std::vector<double> MovedInputs::farthest(const std::string& output, const std::vector<double>& wanted) {
+  std::vector<double> farthest = wanted;
+  for (const std::vector<double>& values : both_ways(output)) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (!(std::abs(values[i] - wanted[i]) <= std::abs(farthest[i] - wanted[i]))) {
         farthest[i] = values[i];
@@ -88,6 +95,20 @@ std::vector<double> MovedInputs::farthest(const std::string& output, const std::
     }
   }
   return farthest;
+}
+
+std::vector<Reach> MovedInputs::reached(const std::string& output, const std::vector<double>& wanted) {
+  std::vector<Reach> reached;
+  for (const double value : wanted) {
+    reached.push_back({value, value});
+  }
+  for (const std::vector<double>& values : both_ways(output)) {
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      reached[i].low = values[i] < reached[i].low ? values[i] : reached[i].low;
+      reached[i].high = values[i] > reached[i].high ? values[i] : reached[i].high;
+    }
+  }
+  return reached;
 }
 
 }  // namespace kf

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@ namespace kf {
 
 // How far an output element may be from a reference value, as the comparison on the device has it (kf_compare).
 double allowed_error(const Bound& bound, Dtype dtype, double reference, double condition);
+
+struct Reach {
+  double low = 0, high = 0;
+};
 
 // The reference of a launch's inputs when each of their elements is moved by one unit in the last place of float32, up
 // or down at random: what a kernel's first rounding may amount to. Narrower inputs are given as float32 for that.
@@ -23,8 +28,12 @@ class MovedInputs {
   // Of an output, dense: of the values at inputs moved one way and the other way round, each time the one that is
   // farther from `wanted`.
   std::vector<double> farthest(const std::string& output, const std::vector<double>& wanted);
+  // The same: from the smallest to the largest of `wanted` and the values at inputs moved one way and the
+  // other way round. NaN widens nothing.
+  std::vector<Reach> reached(const std::string& output, const std::vector<double>& wanted);
 
  private:
+  std::array<std::vector<double>, 2> both_ways(const std::string& output);
   void move(std::size_t input, bool mirrored);
 
   Bench& bench_;

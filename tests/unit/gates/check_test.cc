@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include <algorithm>
 
@@ -494,8 +495,8 @@ TEST(ExactProbe, IsAMismatchWhereTheBoundIsBrokenToo) {
 
 // ---- what a rule of the spec excuses -----------------------------------------------------------------
 
-// Rounds down; on contents of integers every element is on an edge. `off` elements come out one step lower.
-Job on_the_edge(fakes::HostDeviceOptions& options, int off, float nudge = 0) {
+// Rounds down; on contents of integers every element is on an edge. `off` elements come out `wrong` steps lower.
+Job on_the_edge(fakes::HostDeviceOptions& options, int off, float nudge = 0, float wrong = 1) {
   options.kernels["reference"] = [nudge](const fakes::HostLaunch& launch) -> OrFault<void> {
     const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
     for (int i = 0; i < m * n; ++i) {
@@ -504,13 +505,13 @@ Job on_the_edge(fakes::HostDeviceOptions& options, int off, float nudge = 0) {
     }
     return {};
   };
-  options.kernels["steps"] = [off](const fakes::HostLaunch& launch) -> OrFault<void> {
+  options.kernels["steps"] = [off, wrong](const fakes::HostLaunch& launch) -> OrFault<void> {
     const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
     for (int i = 0, left = off; i < m * n; ++i) {
       const int at = i / n * ldx + i % n;
       const float x = launch.pointer<const float>(0)[at];
       const bool low = x != 0 && left-- > 0;  // zero has no ulp to be moved by
-      launch.pointer<float>(2)[at] = std::floor(x) + (low ? -0.5F : 0.5F);
+      launch.pointer<float>(2)[at] = std::floor(x) + 0.5F - (low ? wrong : 0.0F);
     }
     return {};
   };
@@ -547,6 +548,74 @@ TEST(IllConditioned, ElementsAreJudgedWhereTheSpecStatesNothing) {
 TEST(IllConditioned, IsNoExcuseAwayFromAJump) {
   fakes::HostDeviceOptions options = fakes::toy_device();
   EXPECT_FALSE(checked(on_the_edge(options, 1, 0.25F), options).passed);
+}
+
+TEST(IllConditioned, ExcusesNothingButWhatLiesWithinTheJump) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  EXPECT_TRUE(checked(on_the_edge(options, 2, 0, 0.5F), options).passed);
+  EXPECT_FALSE(checked(on_the_edge(options, 2, 0, 2), options).passed);
+  EXPECT_FALSE(checked(on_the_edge(options, 2, 0, -1), options).passed);
+  EXPECT_FALSE(checked(on_the_edge(options, 2, 0, 1e6F), options).passed);
+}
+
+TEST(IllConditioned, ZerosWhereTheReferenceJumpsAreRefused) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  const Job job = on_the_edge(options, 0);
+  options.kernels["steps"] = [steps = options.kernels.at("steps")](const fakes::HostLaunch& launch) {
+    OrFault<void> done = steps(launch);
+    float* y = launch.pointer<float>(2);
+    for (int i = 0, left = 2; i < 200 && left > 0; ++i) {
+      if (std::abs(y[i]) > 2) {  // the jump there does not reach zero
+        y[i] = 0;
+        --left;
+      }
+    }
+    return done;
+  };
+  const Verdict verdict = checked(job, options);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.reason, "mismatch");
+}
+
+// Indices into w, whose elements are all equal: row i of y holds index_of(i, j) at j, the reference j.
+Verdict with_tied_indices(const std::string& ranks, const std::function<int(int, int, int)>& index_of) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(5), n = launch.scalar<int>(6);
+    for (int i = 0; i < m * n; ++i) {
+      launch.pointer<double>(2)[i] = i % n;
+      launch.pointer<double>(3)[i] = 1;
+    }
+    return {};
+  };
+  options.kernels["indices"] = [index_of](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
+    for (int i = 0; i < m * n; ++i) {
+      launch.pointer<float>(2)[i / n * ldx + i % n] = static_cast<float>(index_of(i / n, i % n, n));
+    }
+    return {};
+  };
+  Case of = fakes::toy_case(4, 8);
+  of.tensors[2].dims[1] = ranks;
+  Job job = fakes::toy_check("indices", {of});
+  job.checks[0].family = "constant";
+  job.bounds["y"].ties_of = "w";
+  job.bounds["y"].ties_along = "N";
+  return checked(job, options);
+}
+
+TEST(Ties, RowsAreThoseOfTheOutputAlsoWhereTheIndexedTensorLacksThem) {
+  for (const char* ranks : {"N", "K"}) {  // an order of w, and ranks
+    const auto last_first = [](int, int j, int n) { return n - 1 - j; };
+    const Verdict honest = with_tied_indices(ranks, last_first);
+    EXPECT_TRUE(honest.passed) << ranks << ": " << honest.message;
+    const auto turned = [](int i, int j, int n) { return (i + j) % n; };
+    EXPECT_TRUE(with_tied_indices(ranks, turned).passed) << ranks;
+    const auto repeated = [](int, int, int) { return 3; };
+    EXPECT_FALSE(with_tied_indices(ranks, repeated).passed) << ranks;
+    const auto one_repeated = [](int i, int j, int n) { return i == 2 && j == 1 ? n - 1 : n - 1 - j; };
+    EXPECT_FALSE(with_tied_indices(ranks, one_repeated).passed) << ranks;
+  }
 }
 
 }  // namespace

@@ -73,6 +73,26 @@ TEST(Perturbation, AHangNamesBlocksThatWaitForEachOther) {
   EXPECT_THAT(report.verdict.message, AllOf(HasSubstr("still running"), HasSubstr("\"cooperative\": true")));
 }
 
+TEST(Perturbation, AFaultOfTheDisturbanceItselfIsTheRigs) {
+  for (const DeviceFault::Kind kind : {DeviceFault::Kind::kLost, DeviceFault::Kind::kOutOfMemory}) {
+    DeviceFault own{kind, "no room for what disturbs"};
+    own.ours = true;
+    HostDeviceOptions options = fakes::toy_device();
+    options.inject = [own](std::string_view verb) {
+      return verb == "run_disturbed" ? std::optional(own) : std::nullopt;
+    };
+    const auto device = make_host_device(std::move(options));
+    std::vector<Phase> phases;
+    const auto report =
+        run_check(*device, toy_check("good", {toy_case(3, 8)}), [&](Phase phase) { phases.push_back(phase); });
+    ASSERT_FALSE(report) << report->verdict.message;
+    EXPECT_EQ(report.error().kind, Fault::Kind::kRig);
+    EXPECT_EQ(report.error().reason, to_string(kind));
+    EXPECT_THAT(report.error().what, HasSubstr("no room for what disturbs"));
+    EXPECT_EQ(phases.back(), Phase::kRig);
+  }
+}
+
 TEST(Perturbation, ComparesBitsWhereTheSpecPromisesDeterminism) {
   const auto other_bits = [](const HostLaunch& launch, const Disturbance&) {
     first_output(launch) = std::nextafter(first_output(launch), 1e30F);
