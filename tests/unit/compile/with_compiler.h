@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compile/nvrtc_compiler.h"
+#include "tests/unit/without_nvrtc.h"
 
 namespace kf {
 
@@ -19,7 +20,7 @@ inline OrError<std::unique_ptr<NvrtcCompiler>> open_test_compiler(NvrtcSettings 
   return NvrtcCompiler::open(settings);
 }
 
-// One compiler for all tests of the program. A machine without NVRTC skips them and says so.
+// One compiler for all tests of the program. A machine without NVRTC skips them and says so, see without_nvrtc.h.
 class WithCompiler : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -34,7 +35,7 @@ class WithCompiler : public testing::Test {
   }
   void SetUp() override {
     if (!shared()) {
-      GTEST_SKIP() << why();
+      return without_nvrtc(why());
     }
   }
   static NvrtcCompiler& compiler() { return *shared(); }

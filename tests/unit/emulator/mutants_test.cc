@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kSeeds = 3;  // launches of one default run
 
 TEST(Mutants, NearlyAllAreCaughtAndNoRightKernelRaisesAnAlarm) {
-  if (!compile_to_ptx("")) GTEST_SKIP() << "no NVRTC on this machine";
+  if (!compile_to_ptx("")) return without_nvrtc();
   std::map<std::string, std::pair<int, int>> table;  // kind: made, caught
   int made = 0, caught = 0;
   std::string survivors;
@@ -43,7 +43,7 @@ TEST(Mutants, NearlyAllAreCaughtAndNoRightKernelRaisesAnAlarm) {
 }
 
 TEST(Mutants, RightKernelsRaiseNoAlarmUnderManySeeds) {
-  if (!compile_to_ptx("")) GTEST_SKIP() << "no NVRTC on this machine";
+  if (!compile_to_ptx("")) return without_nvrtc();
   for (const RightKernel& kernel : right_kernels()) {
     const std::string ptx = mutants_of(kernel).front().ptx;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) ASSERT_EQ(alarm(kernel, ptx, seed), "") << kernel.name << seed;
