@@ -17,29 +17,37 @@ bool is_global(std::uint64_t address) {
   return address - kSharedWindow >= kWindowBytes && address - kLocalWindow >= kWindowBytes;
 }
 
+// The registers that an instruction reads, all lanes; one that it reads twice is there twice.
+std::vector<std::uint8_t> values_of(const Warp& w, const Uses& uses) {
+  std::vector<std::uint8_t> values;
+  for (const RegisterUse& read : uses.reads)
+    values.insert(values.end(), w.regs + read.slot, w.regs + read.slot + std::size_t{read.bytes} * kLanes);
+  return values;
+}
+
+void put_values(Warp& w, const Uses& uses, const std::vector<std::uint8_t>& values) {
+  std::size_t at = 0;
+  for (const RegisterUse& read : uses.reads) {
+    const std::size_t bytes = std::size_t{read.bytes} * kLanes;
+    std::memcpy(w.regs + read.slot, values.data() + at, bytes);
+    at += bytes;
+  }
+}
+
 // The instruction once more, with the sources that it had.
 void settle(Warp& w, std::size_t n) {
   const DelayedWrite write = std::move(w.delayed[n]);
   w.delayed.erase(w.delayed.begin() + static_cast<std::ptrdiff_t>(n));
   const Inst& inst = w.launch->program->code[write.pc];
   const Uses& uses = w.launch->program->uses[write.pc];
-  std::vector<std::uint8_t> kept(write.sources.size());
-  auto exchange = [&](const std::vector<std::uint8_t>& in, std::vector<std::uint8_t>* out) {
-    std::size_t at = 0;
-    for (const RegisterUse& read : uses.reads) {
-      const std::size_t bytes = std::size_t{read.bytes} * kLanes;
-      if (out != nullptr) std::memcpy(out->data() + at, w.regs + read.slot, bytes);
-      std::memcpy(w.regs + read.slot, in.data() + at, bytes);
-      at += bytes;
-    }
-  };
-  exchange(write.sources, &kept);
+  const std::vector<std::uint8_t> kept = values_of(w, uses);  // all of them before any is replaced
+  put_values(w, uses, write.sources);
   const bool had_undefined = std::exchange(w.has_undefined, false);
   w.settling = true;
   inst.fn(w, inst, write.lanes);
   w.settling = false;
   w.has_undefined = had_undefined;
-  exchange(kept, nullptr);
+  put_values(w, uses, kept);
 }
 
 }  // namespace
@@ -58,8 +66,7 @@ bool delay(Warp& w, const Inst& inst, Mask lanes, const std::uint64_t* at, std::
   made.bytes = bytes;
   made.lanes = lanes;
   std::copy_n(at, kLanes, made.at.begin());
-  for (const RegisterUse& read : w.launch->program->uses[made.pc].reads)
-    made.sources.insert(made.sources.end(), w.regs + read.slot, w.regs + read.slot + std::size_t{read.bytes} * kLanes);
+  made.sources = values_of(w, w.launch->program->uses[made.pc]);
   return true;
 }
 

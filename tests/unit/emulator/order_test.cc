@@ -85,5 +85,45 @@ TEST(Order, AThreadSeesItsOwnWritesAndTheLastOneOfAPlaceStays) {
   }
 }
 
+// x changes while a write of it is put aside; the write must not change x back, and must have the x of its time.
+TEST(Order, AWriteThatReadsARegisterTwiceLeavesItAsItIs) {
+  KF_COMPILE_OR_SKIP(ptx, R"(extern "C" __global__ void k(unsigned* z, float* f, unsigned* y) { int t = threadIdx.x;
+    unsigned x = t;
+    #pragma unroll 1
+    for (int i = 0; i < 40; ++i) {
+      asm volatile("st.volatile.global.v2.u32 [%0], {%1, %1};" :: "l"(z + 2 * (64 * i + t)), "r"(x) : "memory");
+      x = x * 5 + 3;
+    }
+    y[t] = x;
+    float g = (float)t;
+    #pragma unroll 1
+    for (int i = 0; i < 40; ++i) {
+      asm volatile("red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %1};" :: "l"(f + 2 * (64 * i + t)), "f"(g) : "memory");
+      g += 1.0f;
+    }
+    y[t + 64] = (unsigned)g; })");
+  std::vector<unsigned> pairs(2 * 64 * 40), last(128);
+  std::vector<float> sums(pairs.size());
+  for (unsigned t = 0; t < 64; ++t) {
+    last[t] = t;
+    last[t + 64] = t + 40;
+    for (unsigned i = 0; i < 40; ++i, last[t] = last[t] * 5 + 3) {
+      pairs[2 * (64 * i + t)] = pairs[2 * (64 * i + t) + 1] = last[t];
+      sums[2 * (64 * i + t)] = sums[2 * (64 * i + t) + 1] = static_cast<float>(t + i);
+    }
+  }
+  for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+    EmulatorOptions options;
+    options.seed = seed;
+    KernelBench bench(ptx, options);
+    const int z = bench.buffer(std::vector<unsigned>(pairs.size())), f = bench.buffer(std::vector<float>(sums.size())),
+              y = bench.allocate(512);
+    ASSERT_EQ(fault_of(bench.pointer(z).pointer(f).pointer(y).launch("k", {{1}, {64}})), "");
+    EXPECT_EQ(bench.read<unsigned>(z, pairs.size()), pairs) << seed;
+    EXPECT_EQ(bench.read<float>(f, sums.size()), sums) << seed;
+    EXPECT_EQ(bench.read<unsigned>(y, 128), last) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace kf::emulator_test
