@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -17,12 +18,14 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
 
   unsigned size() const { return size_; }
-  // Calls work(0) .. work(size - 1), each on a thread of its own, and returns when all have returned. `work` must not
-  // throw.
+  // Calls work(0) .. work(size - 1), each on a thread of its own, and returns when all have returned. Where the system
+  // gives fewer threads the last numbers are left out, work(0) never is, and the next run asks for them again. `work`
+  // must not throw.
   void run(const std::function<void(unsigned)>& work);
 
  private:
-  void wait_for_work(unsigned number);
+  void start_missing();
+  void wait_for_work(unsigned number, std::uint64_t seen);  // seen: the last round that is none of its own
 
   const unsigned size_;
   std::vector<std::thread> threads_;

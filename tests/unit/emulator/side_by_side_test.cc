@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches carried out by several threads: results, findings and figures are those of one thread.
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <fstream>
 
 #include <gmock/gmock.h>
 
@@ -168,6 +174,53 @@ TEST(Crew, CallsEveryNumberOnceEachTime) {
     crew.run([&](unsigned n) { ++calls[n]; });
     for (const auto& count : calls) EXPECT_EQ(count, 1);
   }
+}
+
+// While it lives, a thread's stack has 256 MiB and the address space has room for two of them and a half.
+class FewThreads {
+ public:
+  FewThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t large;
+    pthread_attr_init(&large);
+    pthread_attr_setstacksize(&large, kStack);
+    pthread_setattr_default_np(&large);
+    pthread_attr_destroy(&large);
+    getrlimit(RLIMIT_AS, &limit_);
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit small = limit_;
+    small.rlim_cur = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) + kStack * 5 / 2;
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &small), 0);
+  }
+  ~FewThreads() {
+    setrlimit(RLIMIT_AS, &limit_);
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  static constexpr std::size_t kStack = std::size_t{256} << 20;
+  pthread_attr_t before_{};
+  rlimit limit_{};
+};
+
+TEST(Crew, GoesOnWithTheThreadsThatTheSystemGives) {
+  emulator::Crew crew(8);
+  std::array<std::atomic<int>, 8> calls{};
+  auto called = [&] { return std::ranges::count_if(calls, [](const auto& count) { return count != 0; }); };
+  {
+    const FewThreads few;
+    for (int round = 0; round < 3; ++round) crew.run([&](unsigned n) { ++calls[n]; });
+    EXPECT_GE(called(), 2);
+    EXPECT_LE(called(), 3);
+    EXPECT_EQ(calls[0], 3);
+    EXPECT_EQ(calls[1], 3);
+  }
+  crew.run([&](unsigned n) { ++calls[n]; });
+  EXPECT_EQ(called(), 8);
+  EXPECT_EQ(calls[0], 4);
+  EXPECT_EQ(calls[7], 1);
 }
 
 // One region of two pages that begins in the middle of one.
