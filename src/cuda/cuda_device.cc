@@ -151,14 +151,7 @@ OrFault<void> CudaDevice::run(ModuleHandle module, const ResolvedPlan& plan, std
         prepare_plan(gpu_, module_at(module), plan, ranges(tensors, slice_offsets_bytes), ranges(workspaces, {}));
     streams_->grow(prepared);
     gpu_.wait(kOwnDeadline);  // what is queued is ours and has its own deadline
-    try {
-      streams_->enqueue(prepared, gpu_.stream());
-    } catch (const Faulted& faulted) {
-      if (!leaves_context_unusable(faulted.fault.kind)) {
-        streams_->drain(gpu_, launch_deadline_);
-      }
-      throw;
-    }
+    drained(launch_deadline_, [&] { streams_->enqueue(prepared, gpu_.stream()); });
     gpu_.wait(launch_deadline_);
   });
 }
@@ -183,16 +176,25 @@ OrFault<Map<double>> CudaDevice::count(const CountRequest& request) {
                                          ranges(request.slot.workspaces, {}));
     streams_->grow(prepared);
     const auto prepare = [&] {
-      if (const auto renewed = request.before_pass(); !renewed) {
-        throw Faulted{renewed.error()};
-      }
-      timer().prepare_cache(request.state, tensors);
-      gpu_.wait(kOwnDeadline);
+      as_ours([&] {
+        if (const auto renewed = request.before_pass(); !renewed) {
+          throw Faulted{renewed.error()};
+        }
+        timer().prepare_cache(request.state, tensors);
+        gpu_.wait(kOwnDeadline);
+      });
     };
-    return value_of(counter_->count(prepare, [&] {
-      streams_->enqueue(prepared, gpu_.stream());
-      gpu_.wait(kDisturbedDeadlines * launch_deadline_);
+    const auto deadline = kDisturbedDeadlines * launch_deadline_;
+    // A counter that an exception took out of a pass is in the middle of one.
+    std::unique_ptr<RangeCounter> counter = std::move(counter_);
+    Map<double> counts = value_of(drained(deadline, [&] {
+      return counter->count(prepare, [&] {
+        streams_->enqueue(prepared, gpu_.stream());
+        gpu_.wait(deadline);
+      });
     }));
+    counter_ = std::move(counter);
+    return counts;
   });
 }
 
@@ -201,22 +203,18 @@ OrFault<void> CudaDevice::run_disturbed(ModuleHandle module, const ResolvedPlan&
                                         const Disturbance& disturbance) {
   return verb([&] {
     if (disturber_ == nullptr) {
-      disturber_ = std::make_unique<Disturber>(gpu_, kernels());
+      as_ours([&] { disturber_ = std::make_unique<Disturber>(gpu_, kernels()); });
     }
     PreparedPlan prepared = prepare_plan(gpu_, module_at(module), plan, ranges(tensors, {}), ranges(workspaces, {}));
     streams_->grow(prepared);
-    gpu_.wait(kOwnDeadline);  // the device must be idle before its multiprocessors are held
+    // The device must be idle before its multiprocessors are held; what is queued is ours.
+    as_ours([&] { gpu_.wait(kOwnDeadline); });
     const auto deadline = kDisturbedDeadlines * launch_deadline_;
-    try {
-      const bool together = runs_together(plan) || streams_->count() > kMostStreamsBesideAHold;
+    const bool together = runs_together(plan) || streams_->count() > kMostStreamsBesideAHold;
+    drained(deadline, [&] {
       disturber_->during(disturbance, {together, prepared.operations(), deadline},
                          [&](const auto& between) { streams_->enqueue(prepared, gpu_.stream(), between); });
-    } catch (const Faulted& faulted) {
-      if (!leaves_context_unusable(faulted.fault.kind)) {
-        streams_->drain(gpu_, deadline);
-      }
-      throw;
-    }
+    });
   });
 }
 
@@ -237,14 +235,8 @@ OrFault<std::vector<Sample>> CudaDevice::time(const TimedBatch& batch) {
       PreparedPlan plan = prepare_plan(gpu_, module_at(slot.module), *slot.plan, tensors, ranges(slot.workspaces, {}));
       slots.push_back({slot.arm, std::move(plan), std::move(tensors)});
     }
-    try {
-      return timer().time(slots, batch.state, batch.method, launch_deadline_, recorder_.get());
-    } catch (const Faulted& faulted) {
-      if (!leaves_context_unusable(faulted.fault.kind)) {
-        streams_->drain(gpu_, launch_deadline_ * static_cast<int>(slots.size() + 1));
-      }
-      throw;
-    }
+    return drained(launch_deadline_ * static_cast<int>(slots.size() + 1),
+                   [&] { return timer().time(slots, batch.state, batch.method, launch_deadline_, recorder_.get()); });
   });
 }
 

@@ -93,6 +93,27 @@ class CudaDevice final : public Device {
     }
   }
 
+  // Runs what queues a plan. When it throws and the device is alive, a part of the plan may be under way on any stream:
+  // all of them are waited for.
+  template <class Body>
+  auto drained(std::chrono::milliseconds deadline, Body body) -> decltype(body()) {
+    try {
+      return body();
+    } catch (const Faulted& faulted) {
+      if (leaves_context_unusable(faulted.fault.kind)) {
+        gpu_.mark_dead();  // before anything on it is released
+      } else if (!gpu_.dead()) {
+        streams_->drain(gpu_, deadline);
+      }
+      throw;
+    } catch (...) {
+      if (!gpu_.dead()) {
+        streams_->drain(gpu_, deadline);
+      }
+      throw;
+    }
+  }
+
   void take_lock();
   Timer& timer();
   HarnessKernels& kernels();

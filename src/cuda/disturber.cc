@@ -46,6 +46,28 @@ class Setter {
   std::uint32_t& word_;
 };
 
+// Waits for a stream on every way out: the control words must not be used again before kf_disturb has seen them.
+class WaitsAtEnd {
+ public:
+  WaitsAtEnd(Gpu& gpu, CUstream stream) : gpu_(gpu), stream_(stream) {}
+  ~WaitsAtEnd() {
+    if (gpu_.dead()) {
+      return;
+    }
+    try {
+      gpu_.wait(stream_, kOwnDeadline);
+    } catch (const Faulted&) {
+      gpu_.mark_dead();  // and what is under way tells why
+    }
+  }
+  WaitsAtEnd(const WaitsAtEnd&) = delete;
+  WaitsAtEnd& operator=(const WaitsAtEnd&) = delete;
+
+ private:
+  Gpu& gpu_;
+  CUstream stream_;
+};
+
 }  // namespace
 
 Disturber::Disturber(Gpu& gpu, HarnessKernels& kernels)
@@ -90,8 +112,9 @@ Disturber::Held Disturber::hold(const Disturbance& disturbance, const Plan& plan
     std::uint32_t seen = 0;
     while ((seen = state.load(std::memory_order_acquire)) == 0) {
       if (std::chrono::steady_clock::now() - start > kOwnDeadline) {
-        throw Faulted{
-            {DeviceFault::Kind::kLost, "our own work did not get onto all multiprocessors of an idle device"}};
+        throw Faulted{{DeviceFault::Kind::kLost,
+                       "our own work did not get onto all multiprocessors of an idle device: is other work running on "
+                       "it? Look with nvidia-smi"}};
       }
     }
     held.multiprocessors += seen == 2 ? 1 : 0;
@@ -110,18 +133,21 @@ Disturber::Held Disturber::during(const Disturbance& disturbance, const Plan& pl
         std::chrono::microseconds(next(random) % static_cast<std::uint64_t>(kLongestPause.count())));
   };
   Held held;
+  const WaitsAtEnd wait_at_end(gpu_, stream_.get());
   try {
     Setter release(control.release);
     Setter open(control.gate_open);
     if (disturbance.held_share > 0) {
-      held = hold(disturbance, plan);
+      held = as_ours([&] { return hold(disturbance, plan); });
       if (held.multiprocessors == held.of) {
         release.set();  // nothing is left for the plan
       }
     }
     if (all_at_once) {
-      kernels_.gate(gpu_.stream(), address_of(&control.gate_open), address_of(&control.gate_timed_out),
-                    static_cast<std::uint64_t>(kGateTimeout.count()));
+      as_ours([&] {
+        kernels_.gate(gpu_.stream(), address_of(&control.gate_open), address_of(&control.gate_timed_out),
+                      static_cast<std::uint64_t>(kGateTimeout.count()));
+      });
     }
     queue(disturbance.pauses && !all_at_once ? std::function<void()>(pause) : std::function<void()>([] {}));
     open.set();
@@ -130,12 +156,9 @@ Disturber::Held Disturber::during(const Disturbance& disturbance, const Plan& pl
     if (faulted.fault.kind == DeviceFault::Kind::kTimeout && held.multiprocessors > 0) {
       faulted.fault.detail += held_text(held);
     }
-    if (!gpu_.dead() && !leaves_context_unusable(faulted.fault.kind)) {
-      gpu_.wait(stream_.get(), kOwnDeadline);
-    }
     throw;
   }
-  gpu_.wait(stream_.get(), kOwnDeadline);
+  as_ours([&] { gpu_.wait(stream_.get(), kOwnDeadline); });
   return held;
 }
 

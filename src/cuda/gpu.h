@@ -17,6 +17,17 @@ struct Faulted {
   DeviceFault fault;
 };
 
+// Runs work of ours around a plan: its faults are never the candidate's.
+template <class Body>
+auto as_ours(Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (Faulted& faulted) {
+    faulted.fault.ours = true;
+    throw;
+  }
+}
+
 // What a result of the driver means. `at_launch`: refusals are the plan's, and not a sign that the device is lost.
 enum class Stage : std::uint8_t { kSetUp, kLaunch };
 DeviceFault::Kind fault_kind(CUresult result, Stage stage);
