@@ -74,6 +74,7 @@ struct LaunchPlan {
   std::vector<TensorMapSpec> tensor_maps;
   std::vector<KernelSpec> kernels;
   std::string json;
+  std::size_t json_begin = 0;  // where it stands in the candidate file
 };
 
 // A candidate file: its plan and the whole text, which is what gets compiled.

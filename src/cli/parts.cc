@@ -13,6 +13,8 @@
 namespace kf {
 namespace {
 
+constexpr std::int64_t kMostEmulatorThreads = 256;
+
 OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::string& kind,
                                              const std::string& target) {
   RigOptions options;
@@ -24,6 +26,13 @@ OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::
     options.worker.insert(options.worker.end(), {"--target", target});
   }
   if (kind == "emulator") {
+    if (const std::int64_t threads = session.settings.count("device.emulator_threads");
+        threads > kMostEmulatorThreads) {
+      return std::unexpected(Error{
+          "--emulator-threads",
+          "found " + std::to_string(threads) + "; at most " + std::to_string(kMostEmulatorThreads) + " are allowed",
+          "0 takes as many as there are processors"});
+    }
     options.worker.insert(options.worker.end(),
                           {"--emulator-threads", session.settings.text("device.emulator_threads")});
   }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "factory/score.h"
+
 namespace kf {
 namespace {
 
@@ -34,13 +36,14 @@ std::string figure(const Attempt& attempt) {
   return ratio_text(attempt.score->speedup) + (estimate ? " estimate" : "");
 }
 
-// Confirmed ones first, by their figures; then what was screened. The two are not of the same cases.
-std::pair<int, double> rank(const Attempt& attempt) {
+// Confirmed ones first, then what was screened, each by the cases that all have: their speed-ups are over their own
+// cases.
+std::pair<int, std::size_t> rank(const Attempt& attempt, std::span<const Ranked> ranked) {
   if (attempt.state != AttemptState::kMeasured || !attempt.score) {
     return {3, 0};
   }
-  const bool counts = attempt.score->against_baseline != Comparison::kRefused;
-  return {!counts ? 2 : attempt.score->confirmed ? 0 : 1, -attempt.score->speedup};
+  const auto place = std::ranges::find(ranked, attempt.id, &Ranked::id);
+  return {place == ranked.end() ? 2 : attempt.score->confirmed ? 0 : 1, place - ranked.begin()};
 }
 
 std::string cases_of(const Attempt& attempt) {
@@ -90,7 +93,9 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts) {
   for (const Attempt& attempt : attempts) {
     order.push_back(&attempt);
   }
-  std::ranges::stable_sort(order, [](const Attempt* a, const Attempt* b) { return rank(*a) < rank(*b); });
+  const std::vector<Ranked> ranked = ranking(attempts);
+  std::ranges::stable_sort(order,
+                           [&](const Attempt* a, const Attempt* b) { return rank(*a, ranked) < rank(*b, ranked); });
   Table table({"attempt", "speed-up", "cases", "outcome", "role", "from", "hypothesis"});
   for (const Attempt* attempt : order) {
     table.add({std::to_string(attempt->id.value), figure(*attempt), cases_of(*attempt), outcome_of(*attempt),

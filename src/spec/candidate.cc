@@ -112,6 +112,7 @@ OrErrors<Candidate> parse_candidate(std::string_view source, const std::string& 
   if (!plan) {
     return std::unexpected(std::move(plan.error()));
   }
+  plan->json_begin = source.find(plan->json, begin);
   return Candidate{std::move(*plan), std::string(source)};
 }
 

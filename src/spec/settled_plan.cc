@@ -3,6 +3,7 @@
 // the place of `tune` in its plan's text, everything else stays as its author wrote it.
 #include <kfactory/plan.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace kf {
@@ -72,9 +73,10 @@ OrErrors<Candidate> settle(const Candidate& candidate, const std::vector<Selecti
                 "leave the choice to one of them: without \"select\" tune points are chosen by time"}});
   }
   const std::string& json = candidate.plan.json;
-  const std::size_t plan_at = candidate.source.find(json);
+  const std::size_t plan_at = candidate.plan.json_begin;
   const std::optional<Span> tune = object_member(json, "tune");
-  if (json.empty() || plan_at == std::string::npos || !tune || selections.empty()) {
+  if (json.empty() || candidate.source.compare(std::min(plan_at, candidate.source.size()), json.size(), json) != 0 ||
+      !tune || selections.empty()) {
     return std::unexpected(Errors{{name, "has no \"tune\" to settle", ""}});
   }
   std::string source = candidate.source;

@@ -98,6 +98,20 @@ TEST(Settle, RefusesACandidateWithoutTunePoints) {
   EXPECT_EQ(settled.error().front().where, "settled.cu");
 }
 
+TEST(Settle, ChangesThePlanAndNoCopyOfItsText) {
+  const LaunchPlan plan = parse_candidate(kTuned, "k.cu")->plan;
+  std::string one_line = plan.json;
+  std::ranges::replace(one_line, '\n', ' ');
+  const std::string twice =
+      "// " + one_line + "\n/*kfactory" + one_line + "*/\nextern \"C\" __global__ void k(const float* x) {}\n";
+  const OrErrors<Candidate> candidate = parse_candidate(twice, "k.cu");
+  ASSERT_TRUE(candidate) << to_string(candidate.error());
+  const OrErrors<Candidate> settled = settle(*candidate, {{"", {{"ROWS", 2}, {"VEC", 4}}}}, "settled.cu");
+  ASSERT_TRUE(settled) << to_string(settled.error());
+  EXPECT_TRUE(settled->plan.tune.empty());
+  EXPECT_THAT(settled->source, HasSubstr("// " + one_line));
+}
+
 TEST(Settle, RefusesACandidateThatSelectsAlready) {
   std::string both(kTuned);
   both.replace(both.find("  \"kernels\""), 0, R"(  "select": [{"set": {"ROWS": 2}}],
