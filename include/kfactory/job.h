@@ -123,9 +123,9 @@ struct AdmissionReport {
 };
 
 struct Profile {
-  Verdict verdict;                  // of a launch that faulted while it was counted
-  std::vector<CaseCounters> cases;  // one for each Job::cases, in order; fewer when `refused` or refuted
-  std::string refused;              // why this process may not read counters, in CUPTI's words; empty: it may
+  Verdict verdict;                  // passed: a fault while counting is no verdict, `refused` says it
+  std::vector<CaseCounters> cases;  // one for each Job::cases, in order; fewer when `refused`
+  std::string refused;              // why there are no (more) counters: in CUPTI's words, or a launch's fault
   std::vector<Cost> costs{};
 };
 

@@ -18,12 +18,13 @@ bool count_case(Bench& bench, const Job& job, std::size_t index, Modules& module
     found.notes.emplace_back("nothing is launched");
     return true;
   }
-  const auto refuse_case = [&](const DeviceFault& fault) {
+  // Counting replays launches, slows and serialises them: a fault under it is no evidence against the candidate.
+  const auto not_counted = [&](const DeviceFault& fault) {
     profile.cases.pop_back();
-    profile.verdict = verdict_of(Gate::kPhysics, fault);
-    profile.verdict.message = "while its counters were read: " + profile.verdict.message;
-    profile.verdict.case_id = of.id.value;
-    profile.verdict.family = of.family;
+    profile.refused =
+        fault.kind == DeviceFault::Kind::kUnsupported
+            ? fault.detail
+            : "while the counters of " + of.id.value + " were read: " + verdict_of(Gate::kPhysics, fault).message;
     return false;
   };
   CaseBuffers buffers(bench, of, plan.workspaces, 0);
@@ -32,32 +33,27 @@ bool count_case(Bench& bench, const Job& job, std::size_t index, Modules& module
   CountRequest request;
   request.state = job.state;
   request.metrics = job.counters;
-  request.before_pass = [&]() -> OrFault<void> {
+  request.before_pass = [&]() -> OrFault<void> {  // work of ours, whose faults are the rig's
     const std::uint64_t use = derive_seed(seed, 3'000'000 + pass++);
     buffers.renew({of.family, use, &job.families}, derive_seed(use, 1));
-    if (auto scrubbed = bench.device().scrub_shared(derive_seed(use, 2)); !scrubbed) {
-      return scrubbed;
-    }
-    return bench.device().settle();
+    bench.must(bench.device().scrub_shared(derive_seed(use, 2)), "scrubbing shared memory");
+    bench.must(bench.device().settle(), "preparing a launch whose counters are read");
+    return {};
   };
   candidate(true);
   const OrFault<ModuleHandle> module = modules.of(plan);
   OrFault<Map<double>> values = Map<double>{};
   if (module) {
     request.slot = {0, *module, &plan, buffers.tensors(), buffers.workspaces()};
-    values = bench.tried(bench.device().count(request));
+    values = bench.device().count(request);
   }
   candidate(false);
   if (!module) {
-    return refuse_case(module.error());
+    return not_counted(module.error());
   }
-  if (!values && values.error().kind == DeviceFault::Kind::kUnsupported) {
-    profile.cases.pop_back();
-    profile.refused = values.error().detail;
-    return false;
-  }
+  values = bench.tried(std::move(values));
   if (!values) {
-    return refuse_case(values.error());
+    return not_counted(values.error());
   }
   found.values = *std::move(values);
   buffers.scrub_outputs(derive_seed(seed, 4'000'000));
