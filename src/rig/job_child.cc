@@ -52,11 +52,11 @@ Cost wall_time(std::string step, std::chrono::steady_clock::time_point since) {
 }
 
 Outcome outcome_of(const Message& message, OrFault<std::unique_ptr<Device>>& device, const Cost& opening,
-                   const SanitizerOptions& sanitizer) {
+                   const SanitizerOptions& sanitizer, const ScratchFolder& scratch) {
   const auto start = SteadyClock().now();
   auto job = decode_job(message.body, message.blob);
   if (job && job->kind == Job::Kind::kSanitize) {
-    return run_sanitizer(*job, sanitizer);  // in children with devices of their own
+    return run_sanitizer(*job, sanitizer, scratch);  // in children with devices of their own
   }
   if (!device) {
     return device_fault(device.error());
@@ -79,7 +79,7 @@ void go_first_when_memory_runs_out() {
   }
 }
 
-int child_main(const WorkerOptions& options, const DeviceOpener& open_device) {
+int child_main(const WorkerOptions& options, const DeviceOpener& open_device, const ScratchFolder& scratch) {
   const bool open_ahead = options.open_ahead;
   go_first_when_memory_runs_out();
   OrFault<std::unique_ptr<Device>> device = nullptr;
@@ -99,7 +99,7 @@ int child_main(const WorkerOptions& options, const DeviceOpener& open_device) {
   if (!open_ahead) {
     open("open the device");
   }
-  send(outcome_message(message->job, outcome_of(*message, device, opening, options.sanitizer)));
+  send(outcome_message(message->job, outcome_of(*message, device, opening, options.sanitizer, scratch)));
   // The driver tears the context down with the process; destructors could hang on what the candidate left behind.
   ::_exit(0);
 }
@@ -118,14 +118,15 @@ OrError<JobChild> start_job_child(const WorkerOptions& options, const DeviceOpen
   child.err = Stream::kPipe;
   child.descriptors = {{to->read.get(), kJobIn}, {from->write.get(), kJobOut}};
   child.die_with_parent = true;
-  auto process = ChildProcess::fork(child, [&] { return child_main(options, open_device); });
+  ScratchFolder scratch(options.sanitizer.scratch);
+  auto process = ChildProcess::fork(child, [&] { return child_main(options, open_device, scratch); });
   if (!process) {
     return std::unexpected(process.error());
   }
   for (const int fd : {to->write.get(), from->read.get(), process->err().get()}) {
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   }
-  return JobChild{std::move(*process), std::move(to->write), std::move(from->read)};
+  return JobChild{std::move(scratch), std::move(*process), std::move(to->write), std::move(from->read)};
 }
 
 }  // namespace kf

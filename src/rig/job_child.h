@@ -10,6 +10,7 @@ namespace kf {
 // One fresh process for one job: it waits for its job on descriptor 3 of its own, answers on descriptor 4 and exits.
 // Its stdout and stderr lead to err(), bounded by whoever reads it.
 struct JobChild {
+  ScratchFolder scratch;  // the child may make it; goes after the process
   ChildProcess process;
   Descriptor to, from;  // non-blocking
 };

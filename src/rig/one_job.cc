@@ -23,7 +23,8 @@ OrError<Message> message_in(const std::string& path) {
     return std::unexpected(frame.error());
   }
   if (!*frame) {
-    return std::unexpected(Error{path, "is not a whole frame", ""});
+    return std::unexpected(Error{path, "is not a whole frame",
+                                 "it was cut off while it was written (is the disk full?), or is no job: run again"});
   }
   return read_message(**std::move(frame));
 }

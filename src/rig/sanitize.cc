@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rig/sanitize.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
-#include <filesystem>
 
 #include "format/job_json.h"
 #include "format/outcome_json.h"
@@ -19,35 +15,10 @@
 namespace kf {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::array<std::string_view, 4> kTools{"memcheck", "racecheck", "initcheck", "synccheck"};
 constexpr std::string_view kMargin = "=========";  // begins every line that a tool writes
 constexpr std::size_t kMostLines = 24, kMostColumns = 160;
 constexpr std::uint64_t kMostLog = 4u << 20;
-
-// A folder that goes with this object.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const std::string& parent) {
-    const char* given = std::getenv("TMPDIR");
-    std::string pattern = (!parent.empty() ? parent : given != nullptr && *given != '\0' ? given : "/tmp");
-    pattern += "/kfactory-sanitize-XXXXXX";
-    path_ = ::mkdtemp(pattern.data()) == nullptr ? "" : pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    if (!path_.empty()) {
-      fs::remove_all(path_, error);
-    }
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // The number in front of a word: "ERROR SUMMARY: 3 errors" -> 3 for " error".
 std::optional<std::int64_t> number_before(std::string_view line, std::string_view word) {
@@ -198,19 +169,19 @@ ToolRun read_tool_log(std::string tool, std::string_view log) {
   return run;
 }
 
-SanitizerReport run_sanitizer(const Job& job, const SanitizerOptions& options) {
+SanitizerReport run_sanitizer(const Job& job, const SanitizerOptions& options, const ScratchFolder& scratch) {
   SanitizerReport report;
   const auto found = find_compute_sanitizer(options.toolkit);
   if (!found) {
     report.not_run = to_string(found.error());
     return report;
   }
-  const ScratchFolder scratch(options.scratch);
   const std::string job_file = scratch.path() + "/job";
   const OrError<Bytes> frame = encode_frame(to_frame(job_message(1, job)));
-  const OrError<void> written = !frame                   ? std::unexpected(frame.error())
-                                : scratch.path().empty() ? std::unexpected(Error{"TMPDIR", "cannot be written to", ""})
-                                                         : write_file_atomically(job_file, *frame, Durable::kLater);
+  OrError<void> written = frame ? scratch.make() : std::unexpected(frame.error());
+  if (written) {
+    written = write_file_atomically(job_file, *frame, Durable::kLater);
+  }
   if (!written) {
     report.not_run = to_string(written.error());
     return report;

@@ -100,9 +100,8 @@ int Supervisor::run() {
           "the job was not done after " + std::to_string(active_->allowed.count()) + " ms", steady_clock::now()));
     }
   }
-  active_.reset();
   warm_.reset();
-  end_orphans({});
+  end_active();
   return exit_code_;
 }
 
@@ -287,14 +286,22 @@ void Supervisor::pass_on_log(Child& child) {
   }
 }
 
+void Supervisor::end_active() {
+  std::optional<ScratchFolder> scratch;  // goes last: orphans could still write into it
+  if (active_) {
+    scratch = std::move(active_->child.job.scratch);
+  }
+  active_.reset();  // kills the group and reaps the child
+  end_orphans(warm_ ? std::vector<pid_t>{warm_->job.process.pid()} : std::vector<pid_t>{});
+}
+
 void Supervisor::finish(const Outcome& outcome) {
   finish(outcome_message(active_->number, outcome));
 }
 
 void Supervisor::finish(Message outcome) {
   pass_on_log(active_->child);
-  active_.reset();  // kills the group and reaps the child
-  end_orphans(warm_ ? std::vector<pid_t>{warm_->job.process.pid()} : std::vector<pid_t>{});
+  end_active();
   if (outcome.job == 0) {
     auto described = decode_outcome(outcome.body, outcome.blob);
     const Fault unreadable{Fault::Kind::kRig, "garbage", "the device's description could not be read"};

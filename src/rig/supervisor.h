@@ -51,6 +51,8 @@ class Supervisor {
   void read_child();
   void note_exit();
   void pass_on_log(Child& child);
+  // Ends the child that works and what it started, then removes what they left in its scratch folder.
+  void end_active();
   void finish(const Outcome& outcome);
   void finish(Message outcome);
   bool tell(const Message& message);

@@ -9,6 +9,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <stop_token>
+#include <thread>
 
 #include "tests/fakes/toy_operation.h"
 #include "worker_ways.h"
@@ -79,14 +82,17 @@ class Sanitizing : public testing::Test {
                         << body;
     ::chmod(file.c_str(), 0755);
   }
-  SanitizerReport report(const std::string& entry, int tool_limit_ms = 20'000) {
+  Outcome outcome_of(const std::string& entry, int tool_limit_ms, int deadline_ms, std::stop_token stop = {}) {
     auto rig = LocalRig::start(rig_options("good"));
     EXPECT_TRUE(rig) << to_string(rig.error());
     Job job = fakes::toy_check(entry, {fakes::toy_case(3, 8)});
     job.kind = Job::Kind::kSanitize;
     job.tool_limit = std::chrono::milliseconds(tool_limit_ms);
-    job.deadline = std::chrono::milliseconds(60'000);
-    const Outcome outcome = (*rig)->run(job, {});
+    job.deadline = std::chrono::milliseconds(deadline_ms);
+    return (*rig)->run(job, std::move(stop));
+  }
+  SanitizerReport report(const std::string& entry, int tool_limit_ms = 20'000) {
+    const Outcome outcome = outcome_of(entry, tool_limit_ms, 60'000);
     const auto* found = std::get_if<SanitizerReport>(&outcome);
     EXPECT_NE(found, nullptr) << outcome.index();
     return found == nullptr ? SanitizerReport{} : *found;
@@ -138,8 +144,81 @@ TEST_F(Sanitizing, SaysWhereItLookedWhenItIsNotInstalled) {
   ToolkitQuery nowhere;
   nowhere.environment = [](const char*) { return std::nullopt; };
   nowhere.prefixes = {folder_};
-  const SanitizerReport found = run_sanitizer(fakes::toy_check("good", {fakes::toy_case(3, 8)}), {{}, nowhere, ""});
+  const SanitizerReport found =
+      run_sanitizer(fakes::toy_check("good", {fakes::toy_case(3, 8)}), {{}, nowhere, ""}, ScratchFolder(folder_));
   EXPECT_THAT(found.not_run, AllOf(HasSubstr("not installed"), HasSubstr(folder_)));
+  EXPECT_TRUE(found.tools.empty());
+}
+
+// The worker's TMPDIR, for one test.
+class SanitizingInItsOwnFolder : public Sanitizing {
+ protected:
+  void SetUp() override {
+    Sanitizing::SetUp();
+    scratch_ = folder_ + "/scratch";
+    std::filesystem::create_directories(scratch_);
+    const char* before = std::getenv("TMPDIR");
+    before_ = before == nullptr ? std::nullopt : std::optional<std::string>(before);
+    ::setenv("TMPDIR", scratch_.c_str(), 1);
+  }
+  void TearDown() override {
+    before_ ? ::setenv("TMPDIR", before_->c_str(), 1) : ::unsetenv("TMPDIR");
+    Sanitizing::TearDown();
+  }
+  // What jobs left behind.
+  std::vector<std::string> left() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(scratch_)) {
+      if (entry.path().filename().string().starts_with("kfactory-sanitize-")) {
+        names.push_back(entry.path().filename());
+      }
+    }
+    return names;
+  }
+  std::string scratch_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(SanitizingInItsOwnFolder, LeavesNothingBehind) {
+  // The tool itself sees the job in the folder: the test looks in the right place.
+  install("ls " + scratch_ + "/kfactory-sanitize-*/job >" + folder_ + "/seen\n");
+  report("good");
+  std::string seen;
+  std::getline(std::ifstream(folder_ + "/seen") >> std::ws, seen);
+  EXPECT_THAT(seen, HasSubstr("/job"));
+  EXPECT_THAT(left(), testing::IsEmpty());
+}
+
+TEST_F(SanitizingInItsOwnFolder, LeavesNothingBehindWhenItsProcessIsKilledAtTheDeadline) {
+  install("touch " + folder_ + "/began; while :; do echo x >>$log; done\n");
+  const Outcome outcome = outcome_of("good", 20'000, 1'500);
+  EXPECT_TRUE(std::holds_alternative<Fault>(outcome));
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/began"));
+  EXPECT_THAT(left(), testing::IsEmpty());
+}
+
+TEST_F(SanitizingInItsOwnFolder, LeavesNothingBehindWhenItIsStopped) {
+  install("touch " + folder_ + "/began; setsid sleep 600 & sleep 600\n");
+  std::stop_source stop;
+  std::jthread stopper([&] {
+    while (!std::filesystem::exists(folder_ + "/began")) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_THAT(left(), testing::SizeIs(1));
+    stop.request_stop();
+  });
+  (void)outcome_of("good", 20'000, 60'000, stop.get_token());
+  stopper.join();
+  EXPECT_THAT(left(), testing::IsEmpty());
+}
+
+TEST_F(Sanitizing, SaysWhichFolderItCouldNotMakeAndWhy) {
+  install("exit 0\n");
+  const std::string missing = folder_ + "/missing";
+  const SanitizerReport found = run_sanitizer(fakes::toy_check("good", {fakes::toy_case(3, 8)}),
+                                              {{}, ToolkitQuery{}, missing}, ScratchFolder(missing));
+  EXPECT_THAT(found.not_run, AllOf(HasSubstr(missing + "/kfactory-sanitize-"), HasSubstr("No such file or directory"),
+                                   HasSubstr("TMPDIR")));
   EXPECT_TRUE(found.tools.empty());
 }
 
