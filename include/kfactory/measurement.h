@@ -37,6 +37,13 @@ struct LaunchCounts {
   std::int64_t barriers = 0, atomics = 0, tensor_flops = 0;
 };
 
+// What the names of arms that are controls end with: the same cubin loaded a second time, and samples of an arm in
+// quads without the candidate.
+inline constexpr std::string_view kAgainSuffix = "_again", kApartSuffix = "_apart";
+// A note of an arm that was dropped from a case begins with its name and this; then comes why.
+inline constexpr std::string_view kDoesNotCount = " does not count here: ";
+inline constexpr std::string_view kWrongOutputs = "wrong outputs in a timed launch: ";
+
 struct CaseTiming {
   std::string case_id;
   ClockMethod method = ClockMethod::kEvents;

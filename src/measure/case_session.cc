@@ -10,8 +10,6 @@ namespace kf {
 namespace {
 
 constexpr std::size_t kMostBehindOneGate = 16;
-constexpr std::string_view kAgain = "_again";
-constexpr std::string_view kApart = "_apart";
 
 bool alike(const Case& a, const Case& b) {
   return std::ranges::equal(a.tensors, b.tensors, [](const Tensor& x, const Tensor& y) {
@@ -66,7 +64,7 @@ void CaseSession::add_runners() {
   original = original == arms.end() ? named("baseline") : original;
   original = original == arms.end() ? arms.begin() : original;
   if (parts_.job.method != ClockMethod::kEstimate) {
-    add(*original, original->name + std::string(kAgain));
+    add(*original, original->name + std::string(kAgainSuffix));
   }
   for (Runner& runner : runners_) {
     timing_.arms.push_back(runner.name);
@@ -83,7 +81,7 @@ void CaseSession::add_runners() {
 // candidate, and in quads of the same order in which the control takes the candidate's place.
 void CaseSession::add_apart_arm() {
   if (parts_.job.control_quads <= 0 || parts_.job.method != ClockMethod::kEvents || runners_.size() < 3 ||
-      !runners_.back().name.ends_with(kAgain)) {
+      !runners_.back().name.ends_with(kAgainSuffix)) {
     return;
   }
   control_ = static_cast<std::int32_t>(runners_.size()) - 1;
@@ -93,7 +91,7 @@ void CaseSession::add_apart_arm() {
     return;
   }
   apart_ = static_cast<std::int32_t>(timing_.arms.size());
-  timing_.arms.push_back(runners_[static_cast<std::size_t>(original_)].name + std::string(kApart));
+  timing_.arms.push_back(runners_[static_cast<std::size_t>(original_)].name + std::string(kApartSuffix));
 }
 
 void CaseSession::allocate_sets() {
@@ -126,9 +124,11 @@ std::vector<std::pair<int, int>> CaseSession::decided_pairs() const {
     if (runner.dropped || runner.own_case) {
       continue;
     }
-    if (runner.name.ends_with(kAgain)) {
-      const auto original = std::ranges::find(timing_.arms, runner.name.substr(0, runner.name.size() - kAgain.size()));
-      pairs.emplace_back(arm, static_cast<int>(original - timing_.arms.begin()));
+    if (runner.name.ends_with(kAgainSuffix)) {
+      const int original = original_of(arm);
+      if (!runners_[static_cast<std::size_t>(original)].dropped) {
+        pairs.emplace_back(arm, original);
+      }
     } else if (arm != 0) {
       pairs.emplace_back(0, arm);
     }
@@ -248,10 +248,12 @@ std::optional<Verdict> CaseSession::quad(std::int32_t number, Quad kind) {
       launch.record_as = apart_;
     }
     launch.verify = kind == Quad::kRecorded && verifies(arm, number, occurrence);
-    planned.push_back(launch);
+    if (!runners_[static_cast<std::size_t>(arm)].dropped) {  // by an earlier batch of this quad
+      planned.push_back(launch);
+    }
     // A batch holds as many launches as there are sets: each has contents of its own.
     const bool full = planned.size() >= std::min(kMostBehindOneGate, groups_.front().sets.size());
-    if (full || place + 1 == order.size()) {
+    if (!planned.empty() && (full || place + 1 == order.size())) {
       if (auto refusal = batch(planned)) {
         return refusal;
       }
@@ -315,7 +317,7 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned) {
   }
   bench_.must(device_.scrub_shared(derive_seed(seed_, 5'000'000 + uses_)), "scrubbing shared memory");
   bench_.must(parts_.busy.during([&] { return device_.settle(); }), "preparing a batch");
-  parts_.candidate(true);
+  parts_.candidate(untrusted_in(planned));
   const auto samples = bench_.tried(parts_.busy.during([&] { return device_.time(timed); }));
   parts_.candidate(false);
   if (!samples) {
@@ -328,7 +330,7 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned) {
   }
   for (std::size_t i = 0; i < planned.size(); ++i) {
     if (planned[i].record_as < 0) {
-      continue;
+      continue;  // the control's launches in the candidate's place, and the first quad
     }
     Sample sample = (*samples)[i];
     sample.arm = planned[i].record_as, sample.quad = planned[i].quad, sample.slot = planned[i].place;
@@ -336,12 +338,17 @@ std::optional<Verdict> CaseSession::batch(std::vector<Planned>& planned) {
   }
   keep_counts(planned);
   for (const Planned& launch : planned) {
-    if (verifies && input_digests(*launch.set) != launch.inputs) {
-      refused_arm_ = suspect_of(planned);
-      return refused(refuse(Gate::kTimedRun, "input_changed",
-                            "inputs of a timed launch of " + runners_[static_cast<std::size_t>(launch.arm)].name +
-                                " changed during a batch of timed launches: inputs are read-only"));
+    if (!verifies || input_digests(*launch.set) == launch.inputs) {
+      continue;
     }
+    const std::string why = "inputs of a timed launch of " + runners_[static_cast<std::size_t>(launch.arm)].name +
+                            " changed during a batch of timed launches: inputs are read-only";
+    if (!untrusted_in(planned)) {
+      trusted_failed(planned, "input_changed", why);
+      return std::nullopt;
+    }
+    refused_arm_ = suspect_of(planned);
+    return refused(refuse(Gate::kTimedRun, "input_changed", why));
   }
   return verify_all(planned);
 }
@@ -354,8 +361,11 @@ OrFault<ModuleHandle> CaseSession::module_of(Runner& runner) {
 void CaseSession::drop(std::int32_t arm, const std::string& why) {
   Runner& runner = runners_[static_cast<std::size_t>(arm)];
   runner.dropped = true;
-  std::erase_if(timing_.samples, [&](const Sample& sample) { return sample.arm == arm; });
-  note(runner.name + " does not count here: " + why);
+  const bool of_control = arm == control_ || arm == original_;
+  std::erase_if(timing_.samples, [&](const Sample& sample) {
+    return sample.arm == arm || (of_control && apart_ >= 0 && sample.arm == apart_);
+  });
+  note(runner.name + std::string(kDoesNotCount) + why);
 }
 
 void CaseSession::note(std::string text) {

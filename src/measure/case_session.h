@@ -101,8 +101,10 @@ class CaseSession {
   void prepare(Planned& launch);
   // The index in Job::arms of a runner, which may be an arm's second loading.
   std::int32_t original_of(std::int32_t arm) const;
+  bool untrusted_in(const std::vector<Planned>& planned) const;
   std::int32_t suspect_of(const std::vector<Planned>& planned) const;
-  Verdict fault_of(const std::vector<Planned>& planned, const DeviceFault& fault);
+  std::optional<Verdict> fault_of(const std::vector<Planned>& planned, const DeviceFault& fault);
+  void trusted_failed(const std::vector<Planned>& planned, const std::string& reason, const std::string& why);
   struct WrongRival {
     std::int32_t arm = 0;
     std::string why;

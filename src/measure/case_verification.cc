@@ -7,23 +7,22 @@
 #include "measure/case_session.h"
 
 namespace kf {
-namespace {
-
-constexpr std::string_view kAgain = "_again";
-
-}  // namespace
-
 std::int32_t CaseSession::original_of(std::int32_t arm) const {
   if (arm < static_cast<std::int32_t>(parts_.job.arms.size())) {
     return arm;
   }
   const std::string& name = runners_[static_cast<std::size_t>(arm)].name;
-  const auto original = std::ranges::find(timing_.arms, name.substr(0, name.size() - kAgain.size()));
+  const auto original = std::ranges::find(timing_.arms, name.substr(0, name.size() - kAgainSuffix.size()));
   return static_cast<std::int32_t>(original - timing_.arms.begin());
 }
 
-// Every arm ran alone before, but not behind a gate with others: the fault is of an untrusted one. With several of them
-// nobody can tell; -1.
+bool CaseSession::untrusted_in(const std::vector<Planned>& planned) const {
+  return std::ranges::any_of(
+      planned, [&](const Planned& launch) { return !runners_[static_cast<std::size_t>(launch.arm)].trusted; });
+}
+
+// Of a batch with an untrusted launch: every arm ran alone before, but not behind a gate with others, so the fault is
+// of an untrusted one. With several of them nobody can tell; -1.
 std::int32_t CaseSession::suspect_of(const std::vector<Planned>& planned) const {
   std::int32_t suspect = -1;
   for (const Planned& launch : planned) {
@@ -39,10 +38,33 @@ std::int32_t CaseSession::suspect_of(const std::vector<Planned>& planned) const 
   return suspect;
 }
 
-Verdict CaseSession::fault_of(const std::vector<Planned>& planned, const DeviceFault& fault) {
+// A batch without an untrusted launch failed: no candidate has to answer for that. Where one arm made up the batch and
+// the device lives, that arm leaves; of several nobody can tell which, and the case would be measured against the wrong
+// ones.
+void CaseSession::trusted_failed(const std::vector<Planned>& planned, const std::string& reason,
+                                 const std::string& why) {
+  const std::int32_t arm = original_of(planned.front().arm);
+  const bool one = std::ranges::all_of(planned, [&](const Planned& launch) { return original_of(launch.arm) == arm; });
+  if (!one || !bench_.alive()) {
+    throw RigFailure{{Fault::Kind::kRig, reason,
+                      "a batch without the candidate, with " + runners_[static_cast<std::size_t>(arm)].name +
+                          (one ? "" : " and others") + ", failed: " + why}};
+  }
+  for (std::int32_t runner = 0; runner < static_cast<std::int32_t>(runners_.size()); ++runner) {
+    if (original_of(runner) == arm) {  // the arm and its second loading
+      drop(runner, reason + ": " + why);
+    }
+  }
+}
+
+std::optional<Verdict> CaseSession::fault_of(const std::vector<Planned>& planned, const DeviceFault& fault) {
   const bool records = parts_.job.method == ClockMethod::kCupti;
   if (records && fault.kind == DeviceFault::Kind::kUnsupported) {
     throw RigFailure{{Fault::Kind::kRig, "unsupported", fault.detail}};  // no CUPTI here: nobody's fault
+  }
+  if (!untrusted_in(planned)) {
+    trusted_failed(planned, std::string(to_string(fault.kind)), fault.detail);
+    return std::nullopt;
   }
   const bool slot_known = fault.slot >= 0 && static_cast<std::size_t>(fault.slot) < planned.size();
   refused_arm_ = slot_known ? original_of(planned[static_cast<std::size_t>(fault.slot)].arm) : suspect_of(planned);
@@ -86,8 +108,7 @@ std::optional<Verdict> CaseSession::verify_all(const std::vector<Planned>& plann
       }
     }
   }
-  const bool beside_others = std::ranges::any_of(
-      planned, [&](const Planned& launch) { return !runners_[static_cast<std::size_t>(launch.arm)].trusted; });
+  const bool beside_others = untrusted_in(planned);
   for (const WrongRival& rival : wrong_rivals) {
     // An arm that we trust, wrong beside others and right alone, twice: one of the others reached its outputs.
     const bool trusted = runners_[static_cast<std::size_t>(rival.arm)].trusted;
@@ -100,7 +121,7 @@ std::optional<Verdict> CaseSession::verify_all(const std::vector<Planned>& plann
                      "its own outputs and workspaces only. " +
                      rival.why));
     }
-    drop(rival.arm, "wrong outputs in a timed launch: " + rival.why);
+    drop(rival.arm, std::string(kWrongOutputs) + rival.why);
   }
   return std::nullopt;
 }

@@ -11,7 +11,6 @@ namespace {
 
 // Below six values no pair of order statistics covers the median with 95 %: 1 - 2^(1-n) < 0.95.
 constexpr std::int64_t kFewest = 6;
-constexpr std::string_view kAgain = "_again";
 
 double middle(const std::vector<double>& sorted) {
   const std::size_t n = sorted.size();
@@ -72,10 +71,10 @@ std::vector<double> log_ratios(const CaseTiming& timing, int arm_a, int arm_b) {
 bool control_differs(const CaseTiming& timing, double margin) {
   for (std::size_t again = 0; again < timing.arms.size(); ++again) {
     const std::string& name = timing.arms[again];
-    if (!name.ends_with(kAgain)) {
+    if (!name.ends_with(kAgainSuffix)) {
       continue;
     }
-    const auto first = std::ranges::find(timing.arms, name.substr(0, name.size() - kAgain.size()));
+    const auto first = std::ranges::find(timing.arms, name.substr(0, name.size() - kAgainSuffix.size()));
     if (first == timing.arms.end()) {
       continue;
     }
