@@ -34,7 +34,7 @@ int fastest(const CaseTiming& timing, std::string_view prefix) {
   double least = 0;
   for (int arm = 0; arm < static_cast<int>(timing.arms.size()); ++arm) {
     const std::string& name = timing.arms[static_cast<std::size_t>(arm)];
-    if (!name.starts_with(prefix) || name.ends_with("_again") || name.ends_with("_apart")) {  // controls
+    if (!name.starts_with(prefix) || name.ends_with(kAgainSuffix) || name.ends_with(kApartSuffix)) {  // controls
       continue;
     }
     const Interval time = time_of(timing, arm);
@@ -241,6 +241,10 @@ static bool counts_in(const Score& score, const CaseScore& of) {
          std::ranges::none_of(score.cases, [](const CaseScore& other) { return !other.scaled_from.empty(); });
 }
 
+static bool has_figure(const Interval& figure) {
+  return figure.samples > 0 && figure.median > 0;
+}
+
 std::vector<Ranked> ranking(std::span<const Attempt> attempts) {
   std::vector<const Attempt*> measured;
   for (const Attempt& attempt : attempts) {
@@ -249,19 +253,26 @@ std::vector<Ranked> ranking(std::span<const Attempt> attempts) {
       measured.push_back(&attempt);
     }
   }
-  std::map<std::string, std::size_t> seen;
+  // Figures of one case are of one kind: ratios where every attempt has one, else plain times.
+  struct Figures {
+    std::size_t ratios = 0, times = 0;
+  };
+  std::map<std::string, Figures> seen;
   for (const Attempt* attempt : measured) {
     for (const CaseScore& of : attempt->score->cases) {
-      seen[of.case_id] += counts_in(*attempt->score, of) ? 1 : 0;
+      if (counts_in(*attempt->score, of)) {
+        seen[of.case_id].ratios += has_figure(of.to_baseline) ? 1 : 0;
+        seen[of.case_id].times += has_figure(of.candidate) ? 1 : 0;
+      }
     }
   }
   std::vector<Ranked> ranked;
   for (const Attempt* attempt : measured) {
     std::vector<double> common;
     for (const CaseScore& of : attempt->score->cases) {
-      const Interval& figure = of.to_baseline.samples > 0 ? of.to_baseline : of.candidate;  // no baseline: plain time
-      if (counts_in(*attempt->score, of) && seen[of.case_id] == measured.size() && figure.median > 0) {
-        common.push_back(figure.median);
+      const auto& [ratios, times] = seen[of.case_id];
+      if (counts_in(*attempt->score, of) && (ratios == measured.size() || times == measured.size())) {
+        common.push_back(ratios == measured.size() ? of.to_baseline.median : of.candidate.median);
       }
     }
     ranked.push_back({attempt->id, common.empty() ? std::numeric_limits<double>::infinity() : geomean(common)});

@@ -30,7 +30,7 @@ Comparison combine(std::span<const Interval> ratios, std::span<const Comparison>
 // first; equal ones: the earlier. Refused figures (noise, faster than physics) do not count.
 struct Ranked {
   AttemptId id;
-  double value = 0;  // of candidate / baseline; plain nanoseconds without a baseline
+  double value = 0;  // of candidate / baseline, or plain nanoseconds in cases where not all have one
 };
 std::vector<Ranked> ranking(std::span<const Attempt> attempts);
 std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts);

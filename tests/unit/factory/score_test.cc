@@ -182,6 +182,30 @@ TEST(BestAttempt, ComparesOverTheCasesThatAllHave) {
   EXPECT_EQ(best_attempt(attempts), AttemptId{1});
 }
 
+// Its own timing dropped the baseline: its 500 ns are neither the best ratio nor the worst.
+TEST(BestAttempt, ComparesFiguresOfOneKindWithinACase) {
+  std::vector attempts{attempt(1, 0.7), attempt(2, 0.6), attempt(3, 0.8)};
+  for (Attempt& of : attempts) {
+    const double time = of.id == AttemptId{1} ? 700 : of.id == AttemptId{2} ? 600 : 800;
+    of.score->cases[0].candidate = {time, time, time, 9};
+  }
+  attempts[1].score->cases[0].to_baseline = {};
+  const std::vector<Ranked> ranked = ranking(attempts);
+  ASSERT_EQ(ranked.size(), 3U);
+  EXPECT_EQ(ranked[0].id, AttemptId{2});
+  EXPECT_EQ(ranked[1].id, AttemptId{1});
+  EXPECT_NEAR(ranked[1].value, 700, 1e-6);
+}
+
+TEST(BestAttempt, LeavesOutACaseOfWhichNotAllHaveAFigureOfOneKind) {
+  std::vector attempts{attempt(1, 0.7), attempt(2, 0.6)};
+  for (Attempt& of : attempts) {
+    of.score->cases.push_back({.case_id = "time/1", .to_baseline = {0.5, 0.5, 0.5, 9}});
+  }
+  attempts[1].score->cases[1].to_baseline = {};
+  EXPECT_EQ(best_attempt(attempts), AttemptId{2});  // by time/0 alone
+}
+
 TEST(FinalChampion, IsTheBestOfThoseThatWereConfirmed) {
   std::vector attempts{attempt(1, 0.4), attempt(2, 0.5), attempt(3, 0.6)};
   EXPECT_EQ(final_champion(attempts), AttemptId{1});
