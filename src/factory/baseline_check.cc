@@ -53,13 +53,18 @@ std::vector<BaselineFailure> BaselineCheck::failures(const Factory& factory, Job
 void drop_failing_baselines(Measurement& measurement, const std::vector<BaselineFailure>& failures) {
   for (CaseTiming& timing : measurement.cases) {
     for (const BaselineFailure& failure : failures) {
-      const auto arm = std::ranges::find(timing.arms, "baseline:" + failure.baseline);
-      if (failure.case_id != timing.case_id || arm == timing.arms.end()) {
+      const std::string arm = "baseline:" + failure.baseline;
+      if (failure.case_id != timing.case_id || std::ranges::find(timing.arms, arm) == timing.arms.end()) {
         continue;
       }
-      const auto index = static_cast<std::int32_t>(arm - timing.arms.begin());
-      std::erase_if(timing.samples, [&](const Sample& sample) { return sample.arm == index; });
-      timing.notes.push_back("baseline " + failure.baseline + " does not count here: " + failure.message);
+      std::erase_if(timing.samples, [&](const Sample& sample) {
+        const std::string& of = timing.arms.at(static_cast<std::size_t>(sample.arm));
+        return of == arm || of == arm + std::string(kAgainSuffix) || of == arm + std::string(kApartSuffix);
+      });
+      std::string note = "baseline " + failure.baseline + std::string(kDoesNotCount) + failure.message;
+      if (std::ranges::find(timing.notes, note) == timing.notes.end()) {
+        timing.notes.push_back(std::move(note));
+      }
     }
   }
 }

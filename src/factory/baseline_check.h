@@ -32,7 +32,8 @@ class BaselineCheck {
   std::map<std::pair<std::string, std::string>, std::optional<std::string>> checked_;  // (baseline, case): why wrong
 };
 
-// Removes what failing baselines contributed to a measurement, and says so in its notes.
+// Removes what failing baselines and their controls contributed to a measurement, and says so in its notes. A second
+// time does nothing.
 void drop_failing_baselines(Measurement& measurement, const std::vector<BaselineFailure>& failures);
 
 }  // namespace kf

@@ -2,20 +2,21 @@
 #include "sabotage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string_view>
 
 namespace kf {
 namespace {
 
-constexpr std::string_view kApart = "_apart";
 constexpr std::int64_t kFewest = 8;  // quads in both surroundings
 // Surroundings have small effects of their own: another kernel before it leaves other power and other lines behind.
 constexpr double kLeastEffect = 0.01;
 
+// How far from 1.
 std::string percent(double ratio) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * (ratio - 1));
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * std::abs(ratio - 1));
   return text;
 }
 
@@ -26,10 +27,10 @@ std::optional<Verdict> sabotage_in(const Measurement& measurement, double margin
   for (const CaseTiming& timing : measurement.cases) {
     for (std::size_t apart = 0; apart < timing.arms.size(); ++apart) {
       const std::string& name = timing.arms[apart];
-      if (!name.ends_with(kApart)) {
+      if (!name.ends_with(kApartSuffix)) {
         continue;
       }
-      const std::string original = name.substr(0, name.size() - kApart.size());
+      const std::string original = name.substr(0, name.size() - kApartSuffix.size());
       const auto beside = std::ranges::find(timing.arms, original);
       if (beside == timing.arms.end()) {
         continue;
@@ -43,11 +44,12 @@ std::optional<Verdict> sabotage_in(const Measurement& measurement, double margin
       verdict.passed = false;
       verdict.gate = Gate::kTimedRun;
       verdict.reason = "sabotage";
-      verdict.message =
-          original + " takes " + percent(ratio.median) + " (95 %: " + percent(ratio.low) + " to " +
-          percent(ratio.high) +
-          ") more beside the candidate than beside itself: a launch must leave nothing behind that changes "
-          "the launches after it (lines that stay in the L2, work that goes on after its end)";
+      const bool slower = ratio.median > 1;
+      verdict.message = original + " takes " + percent(ratio.median) + (slower ? " more" : " less") +
+                        " time (95 %: " + percent(slower ? ratio.low : ratio.high) + " to " +
+                        percent(slower ? ratio.high : ratio.low) +
+                        ") beside the candidate than beside itself: a launch must leave nothing behind that changes "
+                        "the launches after it (lines that stay in the L2, work that goes on after its end)";
       verdict.case_id = timing.case_id;
       return verdict;
     }

@@ -73,8 +73,8 @@ Score rescored(const EvaluationLine& line) {
   return score_of(*line.factory.spec, line.factory.facts, *line.result.measurement, line.settings.margin);
 }
 
-// Counters where a time is faster than physics, which they may explain or refute, and for every timed case of a
-// confirmation: evidence of what the kernel moves. False: it is refused.
+// Counters where a time is faster than physics, which they may explain or refute, and of a confirmation for some of the
+// other timed cases (counted_cases): evidence of what the kernel moves. False: it is refused.
 bool add_counters(EvaluationLine& line, const Job& job) {
   if (line.factory.facts.kind != "cuda") {
     return true;
@@ -219,10 +219,11 @@ bool time_it(EvaluationLine& line, Arm timed) {
   }
   line.result.measurement = std::move(report->measurement);
   const bool timed_right = report->verdict.passed;
+  drop_failing_baselines(*line.result.measurement, wrong);  // one that is wrong is no witness either
   if (!line.accept(std::move(report->verdict)) || !timed_right || !unharmed(line) || !add_kernel_records(line, job)) {
     return false;
   }
-  drop_failing_baselines(*line.result.measurement, wrong);
+  drop_failing_baselines(*line.result.measurement, wrong);  // from the kernel records
   if (!add_counters(line, job) || !line.result.verdict.passed) {
     return false;
   }
