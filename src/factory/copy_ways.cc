@@ -8,6 +8,7 @@
 #include <kfactory/harness.h>
 
 #include "copy_arms.h"
+#include "sweep.h"
 
 namespace kf {
 namespace {
@@ -78,7 +79,7 @@ const std::string* fastest_arm(const CaseTiming& timing) {
       }
     }
     const double median = median_interval(nanoseconds).median;
-    if (!nanoseconds.empty() && !timing.arms[arm].ends_with("_again") && (best == nullptr || median < least)) {
+    if (!nanoseconds.empty() && !timing.arms[arm].ends_with(kAgainSuffix) && (best == nullptr || median < least)) {
       best = &timing.arms[arm];
       least = median;
     }
@@ -102,9 +103,11 @@ std::vector<Launch> CopyWays::fastest(const Factory& factory, const std::vector<
   }
   std::erase_if(missing, [&](std::int64_t bytes) { return fastest_.contains(bytes); });
   if (!missing.empty()) {
-    const Outcome outcome =
-        factory.rig->run(sweep_job(factory, {missing.begin(), missing.end()}, harness, settings), stop);
-    if (const auto* report = std::get_if<TimeReport>(&outcome)) {
+    const Job job = sweep_job(factory, {missing.begin(), missing.end()}, harness, settings);
+    const Outcome outcome = factory.rig->run(job, stop);
+    const auto* report = std::get_if<TimeReport>(&outcome);
+    if (report != nullptr && report->verdict.passed) {
+      require_all_cases(job, *report);
       auto bytes = missing.begin();
       for (const CaseTiming& timing : report->measurement.cases) {
         if (const std::string* best = fastest_arm(timing)) {

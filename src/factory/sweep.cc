@@ -93,12 +93,25 @@ Verdict run_check_job(const Factory& factory, const Job& job, std::stop_token st
   return run_check_report(factory, job, std::move(stop)).verdict;
 }
 
+void require_all_cases(const Job& job, const TimeReport& report) {
+  const bool all = std::ranges::equal(
+      job.cases, report.measurement.cases, {}, [](const Case& of) -> const std::string& { return of.id.value; },
+      &CaseTiming::case_id);
+  if (report.verdict.passed && !all) {
+    throw RigFailed{{Fault::Kind::kRig, "protocol",
+                     "the worker answered a timing job of " + std::to_string(job.cases.size()) + " cases with " +
+                         std::to_string(report.measurement.cases.size()) +
+                         " timings; allowed is one a case, in the job's order"}};
+  }
+}
+
 std::expected<TimeReport, Verdict> run_time_job(const Factory& factory, const Job& job, std::stop_token stop) {
   Outcome outcome = run_job(factory, job, stop);
   if (const Fault* fault = std::get_if<Fault>(&outcome)) {
     return std::unexpected(blamed(*fault, Gate::kTimedRun));
   }
   if (TimeReport* report = std::get_if<TimeReport>(&outcome)) {
+    require_all_cases(job, *report);
     return std::move(*report);
   }
   wrong_answer();

@@ -19,6 +19,9 @@ CheckReport run_check_report(const Factory& factory, const Job& job, std::stop_t
 Verdict run_check_job(const Factory& factory, const Job& job, std::stop_token stop);
 std::expected<TimeReport, Verdict> run_time_job(const Factory& factory, const Job& job, std::stop_token stop);
 
+// Throws RigFailed ("protocol") unless a timing that passed has exactly one entry a case, in the job's order.
+void require_all_cases(const Job& job, const TimeReport& report);
+
 // The tune point that counts, found without a model: every point is compiled and checked on the probe cases, the right
 // ones are timed beside each other on the first timed cases, the fastest is taken. Without a device, or with a single
 // point, the first one that builds.
