@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune_times.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "sweep.h"
 
 namespace kf {
 namespace {
+
+constexpr std::uint64_t kFirstSeed = 4'000;  // seed_for(..., use) of the first job; measurements have lower ones
 
 // Each arm's median in each case; infinity where it has no samples.
 std::vector<std::vector<double>> medians_of(const Measurement& measurement, std::size_t arms) {
@@ -26,6 +29,30 @@ std::vector<std::vector<double>> medians_of(const Measurement& measurement, std:
   }
   return medians;
 }
+
+struct Left {
+  std::string arm, why;
+};
+// Who left a case, by the notes of its timing. The second loading of an arm is the arm: one cubin.
+std::vector<Left> who_left(const CaseTiming& timing) {
+  std::vector<Left> left;
+  for (const std::string& note : timing.notes) {
+    const std::size_t at = note.find(kDoesNotCount);
+    if (at == std::string::npos) {
+      continue;
+    }
+    std::string arm = note.substr(0, at);
+    arm.resize(arm.ends_with(kAgainSuffix) ? arm.size() - kAgainSuffix.size() : arm.size());
+    left.push_back({std::move(arm), note.substr(at + kDoesNotCount.size())});
+  }
+  return left;
+}
+
+// What a job said of its arms, in their order.
+struct Timed {
+  std::vector<std::vector<double>> medians;
+  std::vector<std::string> wrong;  // in which case its outputs were wrong, and how; empty: in none
+};
 
 struct Refused {
   std::optional<std::size_t> arm;  // nullopt: nobody can tell
@@ -59,12 +86,19 @@ class Timing {
     }
   }
 
-  std::expected<std::vector<std::vector<double>>, Refused> time(const std::vector<Arm>& arms) {
+  // Contents and order of its own each time: no measurement that follows meets what these points were chosen on.
+  std::expected<Timed, Refused> time(const std::vector<Arm>& arms) {
     Job job = jobs_.time_job(cases_, arms, false, settings_, stop_);
     job.min_quads = job.max_quads = quads_;
+    const Purpose purpose = settings_.confirm ? Purpose::kConfirm : Purpose::kTime;
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      job.time_seeds.at(i) =
+          seed_for(settings_.secret, purpose, settings_.variant, cases_[i].id.value, kFirstSeed + timed_);
+    }
+    ++timed_;
     const std::expected<TimeReport, Verdict> report = run_time_job(factory_, job, stop_);
     if (report && report->verdict.passed) {
-      return medians_of(report->measurement, arms.size());
+      return timed(report->measurement, arms);
     }
     Refused refused;
     refused.reason = report ? report->verdict.reason : report.error().reason;
@@ -76,6 +110,29 @@ class Timing {
     return std::unexpected(std::move(refused));
   }
 
+  Timed timed(const Measurement& measurement, const std::vector<Arm>& arms) {
+    Timed timed{medians_of(measurement, arms.size()), std::vector<std::string>(arms.size())};
+    for (const CaseTiming& timing : measurement.cases) {
+      for (const Left& left : who_left(timing)) {
+        const auto at = static_cast<std::size_t>(std::ranges::find(arms, left.arm, &Arm::name) - arms.begin());
+        if (at == arms.size()) {
+          continue;
+        }
+        if (left.why.starts_with(kWrongOutputs)) {
+          timed.wrong[at] = left.why + " (" + timing.case_id + ")";
+        } else {
+          times_.notes.push_back(words(point_of(left.arm)) + " was dropped from " + timing.case_id + ": " + left.why);
+        }
+      }
+    }
+    return timed;
+  }
+
+  const Assignment& point_of(const std::string& arm) const {
+    const auto found = std::ranges::find(arms_, arm, &Arm::name);
+    return times_.points.at(static_cast<std::size_t>(found - arms_.begin()));
+  }
+
   void leaves(std::size_t at, const std::string& reason) {
     times_.notes.push_back("refused " + words(times_.points[at]) + ": " + reason);
     times_.points.erase(times_.points.begin() + static_cast<std::ptrdiff_t>(at));
@@ -85,7 +142,13 @@ class Timing {
   bool settled() {
     auto together = time(arms_);
     if (together) {
-      times_.nanoseconds = std::move(*together);
+      times_.nanoseconds = std::move(together->medians);
+      for (std::size_t at = arms_.size(); at-- > 0;) {  // fast and wrong is not fast
+        if (!together->wrong[at].empty()) {
+          times_.nanoseconds.erase(times_.nanoseconds.begin() + static_cast<std::ptrdiff_t>(at));
+          leaves(at, together->wrong[at]);
+        }
+      }
       return true;
     }
     if (together.error().arm) {
@@ -96,11 +159,12 @@ class Timing {
     times_.nanoseconds.clear();
     for (std::size_t at = 0; at < arms_.size();) {
       auto alone = time({arms_[at]});
-      if (alone) {
-        times_.nanoseconds.push_back(std::move(alone->front()));
+      const std::string refusal = alone ? alone->wrong.front() : alone.error().reason;
+      if (refusal.empty()) {
+        times_.nanoseconds.push_back(std::move(alone->medians.front()));
         ++at;
       } else {
-        leaves(at, alone.error().reason);
+        leaves(at, refusal);
       }
     }
     if (arms_.size() == before) {
@@ -118,6 +182,7 @@ class Timing {
   const std::stop_token& stop_;
   std::vector<Arm> arms_;  // one for each of times_.points
   TuneTimes times_;
+  std::uint64_t timed_ = 0;  // jobs so far
 };
 
 }  // namespace

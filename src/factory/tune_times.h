@@ -17,6 +17,9 @@ struct TuneTimes {
   std::vector<std::string> notes;                // who left, and why
 };
 
+// The jobs have seeds of their own. A point whose outputs were wrong in any case leaves; one that could not run in a
+// case has no samples there, and a note says why.
+//
 // All points in one job, interleaved: they meet the same clocks and temperatures. A point that a refusal names leaves
 // and the rest is timed again; where it names none, each is timed alone, and those that are refused alone leave. Should
 // the others still not run beside each other, the times that they had alone count. Throws RigFailed, Interrupted.

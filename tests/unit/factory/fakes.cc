@@ -290,7 +290,11 @@ Outcome FakeRig::run(const Job& job, std::stop_token) {
     const Arm& arm = job.arms.front();
     const bool events = job.method == ClockMethod::kEvents && arm.name == "candidate";
     const bool once = events && has(arm, "NOISE_ONCE") && !std::exchange(noisy_, true);
-    return time(job, once || (events && has(arm, "NOISE")));
+    TimeReport report = time(job, once || (events && has(arm, "NOISE")));
+    if (edit_timing) {
+      edit_timing(job, report);
+    }
+    return report;
   }
   if (job.kind == Job::Kind::kProfile) {
     return profile(job);

@@ -82,7 +82,8 @@ class FakeRig final : public Rig {
   explicit FakeRig(DeviceFacts facts) : facts_(std::move(facts)) {}
   DeviceFacts facts() const override { return facts_; }
   Outcome run(const Job& job, std::stop_token stop) override;
-  std::function<void(const Job&)> before;  // called at the start of each job
+  std::function<void(const Job&)> before;                    // called at the start of each job
+  std::function<void(const Job&, TimeReport&)> edit_timing;  // changes what a timing job found
   std::vector<Job> jobs() const;
   std::vector<std::string> kinds() const;  // "check:2" = a check job with two cases
 

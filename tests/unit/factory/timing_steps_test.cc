@@ -4,11 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
+#include "factory/baseline_check.h"
 #include "factory/copy_ways.h"
 #include "factory/costs.h"
 #include "factory/evaluation.h"
+#include "factory/sabotage.h"
 #include "factory/score.h"
+#include "factory/stop.h"
+#include "factory/tune_times.h"
 #include "fakes.h"
 
 namespace kf {
@@ -175,6 +180,133 @@ TEST_F(TimingSteps, TellsWhatEachStepCost) {
                            "check: compare", "baseline checks", "baselines and copy row", "timing", "kernel records"}) {
     EXPECT_TRUE(has_cost(evaluation, step)) << step;
   }
+}
+
+// The baseline takes a tenth more (or less) beside the candidate than apart from it.
+void add_slowed_baseline(TimeReport& report, double factor = 1.1) {
+  for (CaseTiming& timing : report.measurement.cases) {
+    const auto baseline = std::ranges::find(timing.arms, "baseline:naive") - timing.arms.begin();
+    const auto apart = static_cast<std::int32_t>(timing.arms.size());
+    timing.arms.emplace_back("baseline:naive_apart");
+    for (std::size_t i = 0, end = timing.samples.size(); i < end; ++i) {
+      Sample sample = timing.samples[i];
+      if (sample.arm == baseline) {
+        sample.arm = apart;
+        sample.nanoseconds /= factor;
+        timing.samples.push_back(sample);
+      }
+    }
+  }
+}
+
+TEST_F(TimingSteps, RefusesACandidateThatSlowsTheArmsBesideIt) {
+  rig_.edit_timing = [](const Job& job, TimeReport& report) {
+    if (job.arms.front().name == "candidate" && job.method == ClockMethod::kEvents) {
+      add_slowed_baseline(report);
+    }
+  };
+  EXPECT_EQ(evaluate_one("NS=500").verdict.reason, "sabotage");
+}
+
+TEST_F(TimingSteps, TakesNoBaselineThatIsWrongForAWitness) {
+  for (BaselineSpec& baseline : spec_.baselines) {
+    baseline.source.content = candidate_source("WRONG");
+  }
+  rig_.edit_timing = [](const Job& job, TimeReport& report) {
+    if (job.arms.front().name == "candidate" && job.method == ClockMethod::kEvents) {
+      add_slowed_baseline(report);
+    }
+  };
+  JobBuilder jobs(factory(), 2);
+  const Evaluation evaluation = evaluate_with(factory(), jobs, candidate("NS=500"), settings_, {});
+  EXPECT_EQ(evaluation.state, AttemptState::kMeasured) << evaluation.verdict.message;
+  for (const CaseTiming& timing : evaluation.measurement->cases) {
+    EXPECT_EQ(std::ranges::count_if(timing.notes, [](const auto& note) { return note.starts_with("baseline naive"); }),
+              1);
+    for (const Sample& sample : timing.samples) {
+      EXPECT_FALSE(timing.arms[static_cast<std::size_t>(sample.arm)].starts_with("baseline:naive"));
+    }
+  }
+}
+
+TEST_F(TimingSteps, SabotageSaysSlowerOrFaster) {
+  const auto said = [](double factor) {
+    CaseTiming timing;
+    timing.arms = {"candidate", "baseline:naive"};
+    for (std::int32_t quad = 0; quad < 12; ++quad) {
+      timing.samples.push_back({1, quad, 0, 1000, 0});
+    }
+    TimeReport report;
+    report.measurement.cases = {timing};
+    add_slowed_baseline(report, factor);
+    return sabotage_in(report.measurement, 0.005).value().message;
+  };
+  EXPECT_THAT(said(1.1), HasSubstr("takes 10.0 % more time"));
+  EXPECT_THAT(said(0.9), HasSubstr("takes 10.0 % less time"));
+}
+
+TEST_F(TimingSteps, MeasuresOnOtherContentsThanPointsWereChosenOn) {
+  settings_.confirm = true;
+  (void)evaluate_one("NS=500", R"("FACTOR": [1, 2])");
+  std::set<std::uint64_t> chosen_on, measured_on;
+  for (const Job& job : rig_.jobs()) {
+    if (job.kind == Job::Kind::kTime && job.arms.front().name.starts_with("variant:")) {
+      chosen_on.insert(job.time_seeds.begin(), job.time_seeds.end());
+    } else if (job.kind == Job::Kind::kTime && job.arms.front().name == "candidate") {
+      measured_on.insert(job.time_seeds.begin(), job.time_seeds.end());
+    }
+  }
+  EXPECT_FALSE(chosen_on.empty());
+  EXPECT_FALSE(measured_on.empty());
+  for (const std::uint64_t seed : chosen_on) {
+    EXPECT_FALSE(measured_on.contains(seed));
+  }
+}
+
+TEST_F(TimingSteps, APointThatWasWrongInOneCaseLeavesAndTheNotesSayWhy) {
+  rig_.edit_timing = [](const Job&, TimeReport& report) {
+    CaseTiming& timing = report.measurement.cases.back();
+    const auto drop = [&](std::int32_t arm, const std::string& why) {
+      std::erase_if(timing.samples, [&](const Sample& sample) { return sample.arm == arm; });
+      timing.notes.push_back(timing.arms[static_cast<std::size_t>(arm)] + std::string(kDoesNotCount) + why);
+    };
+    drop(1, std::string(kWrongOutputs) + "row 3");
+    drop(2, "launch_refused: too much shared memory");
+  };
+  const Candidate swept = candidate("NS=500", R"("FACTOR": [3, 1, 2])");
+  const TuneTimes times =
+      time_tune_points(factory(), jobs_, swept, spec_.cases.at("time"), tune_points(swept.plan), 3, settings_, {});
+  ASSERT_EQ(times.points.size(), 2U);
+  EXPECT_EQ(words(times.points[0]), "FACTOR=3");
+  EXPECT_EQ(words(times.points[1]), "FACTOR=2");
+  EXPECT_NEAR(times.nanoseconds.at(1).front(), 1000, 1);
+  EXPECT_THAT(times.notes, Contains(HasSubstr("refused FACTOR=1: wrong outputs in a timed launch: row 3")));
+  EXPECT_THAT(times.notes, Contains(HasSubstr("FACTOR=2 was dropped from")));
+}
+
+std::string rig_fault_of(const Evaluation& evaluation) {
+  return evaluation.rig_fault ? evaluation.rig_fault->reason : "";
+}
+
+TEST_F(TimingSteps, AnAnswerWithFewerCasesThanTheJobIsTheRigs) {
+  for (const std::string arm : {"candidate", "copy:"}) {
+    JobBuilder jobs(factory(), 2);
+    rig_.edit_timing = [&](const Job& job, TimeReport& report) {
+      if (job.arms.front().name.starts_with(arm)) {
+        report.measurement.cases.pop_back();
+      }
+    };
+    EXPECT_EQ(rig_fault_of(evaluate_with(factory(), jobs, candidate("NS=500"), settings_, {})), "protocol") << arm;
+  }
+}
+
+TEST_F(TimingSteps, AnAnswerInAnotherOrderThanTheJobIsTheRigs) {
+  rig_.edit_timing = [](const Job& job, TimeReport& report) {
+    if (job.arms.front().name == "candidate") {
+      std::ranges::reverse(report.measurement.cases);
+    }
+  };
+  EXPECT_EQ(rig_fault_of(evaluate_one("NS=500")), "protocol");
 }
 
 TEST(CostLog, AddsUpWhatHasOneName) {
