@@ -87,7 +87,9 @@ bool was_confirmed(const Attempt& attempt) {
 }
 
 // The best, and then those close behind it that the screening may have done wrong.
-Attempt* next_to_confirm(const Factory& factory, const RunSettings& settings, std::vector<Attempt>& attempts) {
+// `made`: confirmations of this start, which its limit is about.
+Attempt* next_to_confirm(const Factory& factory, const RunSettings& settings, std::vector<Attempt>& attempts,
+                         std::int32_t made) {
   std::int32_t confirmed = 0;
   Attempt* next = nullptr;  // the best of the others
   double confirmed_value = std::numeric_limits<double>::infinity(), next_value = confirmed_value;
@@ -103,6 +105,9 @@ Attempt* next_to_confirm(const Factory& factory, const RunSettings& settings, st
   }
   if (next == nullptr || confirmed == 0) {
     return next;
+  }
+  if (made >= settings.confirmed_attempts) {
+    return nullptr;
   }
   const bool estimate = next->score->method == ClockMethod::kEstimate;  // without noise: any lead is one
   if (next_value * (estimate ? 1.0 : kClearlyBetter) < confirmed_value) {
@@ -134,7 +139,8 @@ std::optional<Champion> champion_of(std::span<const Attempt> visible) {
 
 void confirm_champion(const Factory& factory, const RunSettings& settings, JobBuilder& jobs, RunResult& result,
                       std::stop_token stop) {
-  while (Attempt* const next = next_to_confirm(factory, settings, result.attempts)) {
+  std::int32_t made = 0;
+  while (Attempt* const next = next_to_confirm(factory, settings, result.attempts, made++)) {
     Attempt& attempt = *next;
     Evaluation evaluation =
         confirm(factory, jobs, candidate_of(attempt), confirm_settings(settings, attempt), attempt.settled, stop);
