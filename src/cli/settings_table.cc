@@ -20,9 +20,8 @@ constexpr std::array kSettings{
     SettingFacts{Kind::kCount, "run.screen_cases", "--screen-cases", "3",
                  "timed cases that every right candidate is timed on"},
     SettingFacts{Kind::kCount, "run.max_variants", "--max-variants", "16", "tune points tried of one candidate"},
-    SettingFacts{
-        Kind::kCount, "run.confirmed_attempts", "--confirm-attempts", "3",
-        "attempts confirmed at the end on all timed cases: the best, then others close to it or ahead"},
+    SettingFacts{Kind::kCount, "run.confirmed_attempts", "--confirm-attempts", "3",
+                 "attempts confirmed at the end on all timed cases: the best, then others close to it or ahead"},
     SettingFacts{Kind::kShare, "run.margin", "--margin", "0.005", "share by which a win must be faster"},
     SettingFacts{Kind::kCount, "run.compile_jobs", "--compile-jobs", "0",
                  "compilations at once; 0: as many as there are processors"},
