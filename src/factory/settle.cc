@@ -21,14 +21,14 @@ Settled settle_tune(const Factory& factory, JobBuilder& jobs, const Candidate& c
   if (const auto most = static_cast<std::size_t>(std::max(settings.max_variants, 1)); points.size() > most) {
     settled.notes.push_back("settled among the first " + std::to_string(most) + " of " + std::to_string(points.size()) +
                             " tune points");
+    points.resize(most);
   }
-  points.resize(std::min(points.size(), static_cast<std::size_t>(std::max(settings.max_variants, 1))));
   const std::vector<Case> cases = choose_cases(*factory.spec, factory.facts, settings).time;
   if (points.size() < 2 || factory.rig == nullptr || cases.empty()) {
     return settled;
   }
   TuneTimes times = time_tune_points(factory, jobs, candidate, cases, std::move(points), kQuads, settings, stop);
-  settled.notes = std::move(times.notes);
+  std::ranges::move(times.notes, std::back_inserter(settled.notes));
   const std::vector<Selection> selections = select_by_shape(cases, times.points, times.nanoseconds);
   if (selections.empty()) {
     settled.notes.emplace_back("no tune point ran on all timed cases; the one of the screening stays");

@@ -88,6 +88,17 @@ TEST_F(Settling, NothingToSettleIsNothing) {
   EXPECT_TRUE(rig_.jobs().empty());
 }
 
+TEST_F(Settling, SaysThatNotAllPointsWereTimed) {
+  const Factory made = factory();
+  JobBuilder jobs(made, 1);
+  EvaluationSettings settings;
+  settings.max_variants = 2;
+  const Settled settled = settle_tune(
+      made, jobs, parse_candidate(candidate_source("NS=500", R"("FACTOR": [1, 2, 3])"), "c").value(), settings, {});
+  EXPECT_TRUE(settled.candidate);
+  EXPECT_THAT(settled.notes, Contains(HasSubstr("among the first 2 of 3 tune points")));
+}
+
 TEST_F(Settling, SaysWhereNoPointRuns) {
   const Factory made = factory();
   JobBuilder jobs(made, 1);
