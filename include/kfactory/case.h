@@ -60,4 +60,7 @@ struct Case {
   std::string family;               // of all inputs: one of Spec::families, or a case's own choice
 };
 
+// Bytes that all its tensors span.
+std::int64_t bytes_of(const Case& of);
+
 }  // namespace kf

@@ -20,4 +20,13 @@ enum class Purpose : std::uint8_t { kAdmit, kCheck, kRepeat, kTime, kConfirm, kP
 std::uint64_t seed_for(const RunSecret& secret, Purpose purpose, VariantId variant, std::string_view case_id,
                        std::uint64_t use);
 
+// The next word of a splitmix64 sequence (Steele, Lea, Flood, OOPSLA'14); `state` moves on. For orders and streams, not
+// for secrets.
+inline std::uint64_t splitmix64(std::uint64_t& state) {
+  std::uint64_t z = state += 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
 }  // namespace kf

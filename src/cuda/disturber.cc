@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include <kfactory/seed.h>
+
 namespace kf::cuda {
 namespace {
 
@@ -16,13 +18,6 @@ constexpr std::int64_t kScratchBytes = 64LL << 20;
 constexpr std::chrono::nanoseconds kMoments = std::chrono::milliseconds(1);
 constexpr std::chrono::nanoseconds kGateTimeout = std::chrono::seconds(5);
 constexpr std::chrono::microseconds kLongestPause{200};
-
-std::uint64_t next(std::uint64_t& state) {  // splitmix64
-  std::uint64_t z = state += 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
 
 }  // namespace
 
@@ -127,10 +122,10 @@ Disturber::Held Disturber::during(const Disturbance& disturbance, const Plan& pl
   auto& control = *static_cast<Control*>(control_.get());
   control = {};
   std::uint64_t random = disturbance.seed;
-  const bool all_at_once = disturbance.pauses && plan.operations <= kMostQueued && next(random) % 2 == 0;
+  const bool all_at_once = disturbance.pauses && plan.operations <= kMostQueued && splitmix64(random) % 2 == 0;
   const auto pause = [&] {
     std::this_thread::sleep_for(
-        std::chrono::microseconds(next(random) % static_cast<std::uint64_t>(kLongestPause.count())));
+        std::chrono::microseconds(splitmix64(random) % static_cast<std::uint64_t>(kLongestPause.count())));
   };
   Held held;
   const WaitsAtEnd wait_at_end(gpu_, stream_.get());

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <kfactory/seed.h>
+
 #include "async_copy.h"
 #include "global_race.h"
 #include "memory.h"
@@ -152,13 +154,11 @@ struct Launch : LaunchSetup {
   std::uint64_t draw();
 };
 
-// Next word of a schedule.
-std::uint64_t next_random(std::uint64_t& state);
 inline std::uint64_t Cluster::draw() {
-  return next_random(random);
+  return splitmix64(random);
 }
 inline std::uint64_t Launch::draw() {
-  return next_random(random);
+  return splitmix64(random);
 }
 
 }  // namespace kf::emulator

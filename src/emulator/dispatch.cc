@@ -234,7 +234,7 @@ void start_cluster(Cluster& cluster, std::uint64_t number) {
   const std::uint64_t at[3] = {number % across, number / across % down, number / across / down};
   cluster.exited = cluster.arrived = 0;
   std::uint64_t state = launch.seed ^ (number + 1) * 0xd1b5'4a32'd192'ed03u;
-  cluster.random = next_random(state);
+  cluster.random = splitmix64(state);
   cluster.phase = 0;
   for (auto& block : cluster.blocks) {
     const std::uint32_t in[3] = {block->rank % shape.cluster[0], block->rank / shape.cluster[0] % shape.cluster[1],

@@ -8,13 +8,6 @@
 
 namespace kf::emulator {
 
-std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
-  std::uint64_t z = state += 0x9e37'79b9'7f4a'7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58'476d'1ce4'e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d0'49bb'1331'11ebu;
-  return z ^ (z >> 31);
-}
-
 namespace {
 
 constexpr std::size_t kResidentBytes = std::size_t{1} << 29;  // storage of blocks that run side by side

@@ -26,14 +26,6 @@ constexpr std::int64_t kNeighbourBytes = 256LL << 20, kEmulatedNeighbourBytes = 
 constexpr std::int64_t kInfluence = 1LL << 20, kEmulatedInfluence = 1LL << 16;
 constexpr std::size_t kNeighbours = 12, kEmulatedNeighbours = 6;
 
-std::int64_t bytes_of_case(const Case& of) {
-  std::int64_t bytes = 0;
-  for (const Tensor& tensor : of.tensors) {
-    bytes += tensor.span_bytes();
-  }
-  return bytes;
-}
-
 const std::vector<Case>& set_of(const Spec& spec, std::string_view name) {
   static const std::vector<Case> kNone;
   const auto found = spec.cases.find(name);
@@ -197,9 +189,9 @@ std::vector<std::string> screening_cases(const Spec& spec, const DeviceFacts& fa
   std::vector<Case> cases = set_of(spec, timed_set(spec, facts));
   std::ranges::stable_sort(cases, {}, elements_of);
   const auto quick = static_cast<std::size_t>(
-      std::ranges::count_if(cases, [](const Case& of) { return bytes_of_case(of) <= kScreenBytes; }));
+      std::ranges::count_if(cases, [](const Case& of) { return bytes_of(of) <= kScreenBytes; }));
   if (quick >= static_cast<std::size_t>(std::max(count, 1))) {
-    std::erase_if(cases, [](const Case& of) { return bytes_of_case(of) > kScreenBytes; });
+    std::erase_if(cases, [](const Case& of) { return bytes_of(of) > kScreenBytes; });
   }
   std::map<Map<Dtype>, std::vector<Case>> by_type;
   for (const Case& of : cases) {

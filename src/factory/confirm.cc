@@ -64,22 +64,23 @@ Evaluation confirm(const Factory& factory, JobBuilder& jobs, const Candidate& ca
   } catch (const RigFailed& failed) {
     return {.state = AttemptState::kOpen, .rig_fault = failed.fault};
   }
-  std::vector<std::string> notes = std::move(settled.notes);
+  const auto evaluate_noted = [&](const Candidate& what, const EvaluationSettings& how) {
+    Evaluation evaluation = evaluate_with(factory, jobs, what, how, stop);
+    evaluation.notes.insert(evaluation.notes.begin(), settled.notes.begin(), settled.notes.end());
+    return evaluation;
+  };
   if (settled.candidate) {
     EvaluationSettings as_written = settings;
     as_written.tune = Assignment{};
-    Evaluation evaluation = evaluate_with(factory, jobs, *settled.candidate, as_written, stop);
+    Evaluation evaluation = evaluate_noted(*settled.candidate, as_written);
     if (evaluation.state != AttemptState::kRejected || is_point(settled.candidate->plan, settings.tune)) {
-      evaluation.notes.insert(evaluation.notes.begin(), notes.begin(), notes.end());
       settled_source = settled.candidate->source;
       return evaluation;
     }
-    notes.push_back("settled by shape it was refused (" + evaluation.verdict.reason + ": " +
-                    evaluation.verdict.message + "); confirmed with the screening's tune point");
+    settled.notes.push_back("settled by shape it was refused (" + evaluation.verdict.reason + ": " +
+                            evaluation.verdict.message + "); confirmed with the screening's tune point");
   }
-  Evaluation evaluation = evaluate_with(factory, jobs, candidate, settings, stop);
-  evaluation.notes.insert(evaluation.notes.begin(), notes.begin(), notes.end());
-  return evaluation;
+  return evaluate_noted(candidate, settings);
 }
 
 bool was_confirmed(const Attempt& attempt) {

@@ -13,14 +13,6 @@ constexpr std::int64_t kTile = 64;
 constexpr std::int64_t k32Bits = std::int64_t{1} << 31;
 constexpr std::int64_t kReach = 4;  // a spec whose largest timed tensor is within this factor of 2^31 elements means it
 
-std::int64_t bytes_of_case(const Case& of) {
-  std::int64_t bytes = 0;
-  for (const Tensor& tensor : of.tensors) {
-    bytes += tensor.span_bytes();
-  }
-  return bytes;
-}
-
 bool is_prime(std::int64_t n) {
   for (std::int64_t d = 2; d * d <= n; ++d) {
     if (n % d == 0) {
@@ -65,13 +57,13 @@ std::vector<std::string> var_axes(const Spec& spec) {
 std::optional<Case> fitted(const Spec& spec, const Case& of, Map<std::int64_t> axes, std::int64_t bytes) {
   OrError<Case> made = resized_case(spec, of, axes, "held_out");
   const std::string& slice = spec.reference.slice;
-  if (made && bytes_of_case(*made) > bytes && !slice.empty() && !axes.contains(slice)) {
-    const double share = static_cast<double>(bytes) / static_cast<double>(bytes_of_case(*made));
+  if (made && bytes_of(*made) > bytes && !slice.empty() && !axes.contains(slice)) {
+    const double share = static_cast<double>(bytes) / static_cast<double>(bytes_of(*made));
     axes[slice] =
         std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(made->axes.at(slice)) * share));
     made = resized_case(spec, of, axes, "held_out");
   }
-  return made && bytes_of_case(*made) <= bytes ? std::optional(std::move(*made)) : std::nullopt;
+  return made && bytes_of(*made) <= bytes ? std::optional(std::move(*made)) : std::nullopt;
 }
 
 template <class T>
@@ -139,7 +131,7 @@ std::vector<CloseNeighbour> close_neighbours(const Spec& spec, const std::vector
       shuffle(near, ++use);
       for (const std::int64_t other : near) {
         OrError<Case> neighbour = resized_case(spec, timed[i], {{axis, other}}, "held_out");
-        const bool fits = neighbour && other > 0 && value > 1 && bytes_of_case(*neighbour) <= bytes;
+        const bool fits = neighbour && other > 0 && value > 1 && bytes_of(*neighbour) <= bytes;
         if (fits && seen.insert(neighbour->id.value).second) {
           made.push_back({i, std::move(*neighbour)});
           break;
@@ -158,7 +150,7 @@ std::optional<Case> beyond_32_bits(const Spec& spec, const std::vector<Case>& ti
   const Case* largest = &*std::ranges::max_element(timed, {}, elements_of);
   // The narrowest of its size: twice the elements in the same memory.
   for (const Case& of : timed) {
-    largest = elements_of(of) == elements_of(*largest) && bytes_of_case(of) < bytes_of_case(*largest) ? &of : largest;
+    largest = elements_of(of) == elements_of(*largest) && bytes_of(of) < bytes_of(*largest) ? &of : largest;
   }
   std::int64_t most = 0;
   for (const Tensor& tensor : largest->tensors) {
@@ -172,7 +164,7 @@ std::optional<Case> beyond_32_bits(const Spec& spec, const std::vector<Case>& ti
   const std::int64_t each = std::max<std::int64_t>(1, most / extent);
   OrError<Case> made = resized_case(spec, *largest, {{axis, k32Bits / each + 1}}, "held_out");
   constexpr std::int64_t kReferenceRoom = 4LL << 30;
-  const bool fits = made && bytes_of_case(*made) + kReferenceRoom <= facts.memory_bytes / 2;
+  const bool fits = made && bytes_of(*made) + kReferenceRoom <= facts.memory_bytes / 2;
   return fits ? std::optional(std::move(*made)) : std::nullopt;
 }
 

@@ -12,14 +12,6 @@ namespace {
 constexpr std::int64_t kLargestBytes = 256 << 10;
 constexpr std::chrono::milliseconds kToolLimit{60'000};
 
-std::int64_t bytes_of_tensors(const Case& of) {
-  std::int64_t bytes = 0;
-  for (const Tensor& tensor : of.tensors) {
-    bytes += tensor.span_bytes();
-  }
-  return bytes;
-}
-
 std::string counted(std::int64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -29,8 +21,8 @@ std::string counted(std::int64_t count, const char* noun) {
 std::vector<Case> sanitizer_cases(const std::vector<Case>& checked) {
   std::vector<Case> sorted;
   std::ranges::copy_if(checked, std::back_inserter(sorted), [](const Case& of) { return elements_of(of) > 0; });
-  std::ranges::stable_sort(sorted, {}, bytes_of_tensors);
-  const auto small = std::ranges::upper_bound(sorted, kLargestBytes, {}, bytes_of_tensors);
+  std::ranges::stable_sort(sorted, {}, bytes_of);
+  const auto small = std::ranges::upper_bound(sorted, kLargestBytes, {}, bytes_of);
   const auto count = small - sorted.begin();
   if (count == 0) {
     sorted.resize(std::min<std::size_t>(sorted.size(), 1));

@@ -15,13 +15,17 @@
 namespace kf {
 namespace {
 
+// What the settings name as champion, built for these cases. The caller has looked whether they name one.
+std::expected<Arm, Verdict> champion_arm(EvaluationLine& line, const std::vector<Case>& cases) {
+  return line.jobs.arm("champion", *line.settings.champion, cases, line.settings.champion_tune, line.stop);
+}
+
 // The candidate, and the champion where it builds.
 std::vector<Arm> timed_arms(EvaluationLine& line, Arm timed) {
   std::vector<Arm> arms;
   arms.push_back(std::move(timed));
   if (line.settings.champion) {
-    auto champion =
-        line.jobs.arm("champion", *line.settings.champion, line.cases.time, line.settings.champion_tune, line.stop);
+    auto champion = champion_arm(line, line.cases.time);
     if (champion) {
       arms.push_back(std::move(*champion));
     } else {
@@ -190,8 +194,7 @@ bool add_scaled_estimates(EvaluationLine& line) {
   std::vector<Arm> arms = line.jobs.baseline_arms(timed, line.settings, line.stop);
   arms.push_back(std::move(*own));
   if (line.settings.champion) {
-    if (auto champion =
-            line.jobs.arm("champion", *line.settings.champion, timed, line.settings.champion_tune, line.stop)) {
+    if (auto champion = champion_arm(line, timed)) {
       arms.push_back(std::move(*champion));
     }
   }

@@ -87,6 +87,14 @@ std::int64_t Tensor::span_bytes() const {
   return (last + 1) * size_in_bytes(dtype);
 }
 
+std::int64_t bytes_of(const Case& of) {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : of.tensors) {
+    bytes += tensor.span_bytes();
+  }
+  return bytes;
+}
+
 double Lesson::confidence() const {
   if (conjecture()) {
     return 0.0;

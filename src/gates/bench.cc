@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <kfactory/seed.h>
+
 namespace kf {
 
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t use) {
-  std::uint64_t x = seed + (use + 1) * 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
+  std::uint64_t state = seed + use * 0x9e3779b97f4a7c15ULL;  // word number `use` of the seed's sequence
+  return splitmix64(state);
 }
 
 void Bench::note(const DeviceFault& fault) {
@@ -56,14 +56,6 @@ TensorFill Contents::of(const Tensor& tensor, std::size_t index) const {
   }
   const bool holds = std::ranges::find(listed->second, family) != listed->second.end();
   return {holds ? family : listed->second.front(), own_seed};
-}
-
-std::int64_t bytes_of(const Case& of) {
-  std::int64_t bytes = 0;
-  for (const Tensor& tensor : of.tensors) {
-    bytes += tensor.span_bytes();
-  }
-  return bytes;
 }
 
 CaseBuffers::CaseBuffers(Bench& bench, const Case& of, const std::vector<Workspace>& workspaces, std::int64_t misalign)

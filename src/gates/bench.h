@@ -113,7 +113,4 @@ class CaseBuffers {
   std::uint64_t poison_ = 0;
 };
 
-// Bytes of all tensors of a case.
-std::int64_t bytes_of(const Case& of);
-
 }  // namespace kf
