@@ -85,17 +85,24 @@ void settle_all(Warp& w) {
   while (!w.delayed.empty()) settle(w, static_cast<std::size_t>(w.block->cluster->draw() % w.delayed.size()));
 }
 
-void keep_old_value(Warp& w, std::uint64_t address, const std::byte* place, std::uint32_t bytes) {
-  if (bytes > 16) return;
+void keep_old_value(Warp& w, std::uint64_t address, std::uint32_t bytes) {
+  const Region* region = w.launch->memory->below(address);
+  const std::uint64_t offset = region == nullptr ? 0 : address - region->base;
+  // What is out of bounds is reported when the write is carried out.
+  if (bytes > 16 || region == nullptr || offset >= region->bytes || region->bytes - offset < bytes) return;
   OldValue& old = w.launch->old_values[address];
   old.number = ++w.launch->strong_writes;
   old.block = w.block->linear;
   old.warp = w.index;
   old.bytes = bytes;
-  std::memcpy(old.value.data(), place, bytes);
+  std::memcpy(old.value.data(), region->data + offset, bytes);
+  if (region->written != nullptr)
+    std::memcpy(old.written.data(), region->written + offset, bytes);
+  else
+    old.written.fill(kWritten);
 }
 
-const std::byte* old_value(Warp& w, std::uint64_t address, std::uint32_t bytes) {
+const OldValue* old_value(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   const auto found = w.launch->old_values.find(address);
   if (found == w.launch->old_values.end()) return nullptr;
   const OldValue& old = found->second;
@@ -104,7 +111,7 @@ const std::byte* old_value(Warp& w, std::uint64_t address, std::uint32_t bytes) 
   if (w.places_read.size() >= kMostPlaces || std::ranges::find(w.places_read, address) != w.places_read.end())
     return nullptr;
   w.places_read.push_back(address);
-  return (w.block->cluster->draw() & 1) != 0 ? old.value.data() : nullptr;
+  return (w.block->cluster->draw() & 1) != 0 ? &old : nullptr;
 }
 
 void note_read(Warp& w, std::uint64_t address) {

@@ -26,15 +26,16 @@ struct OldValue {
   std::uint64_t number = 0, block = 0;  // of the write, counted over the launch; who wrote
   std::uint32_t warp = 0, bytes = 0;
   std::array<std::byte, 16> value{};
+  std::array<std::uint8_t, 16> written{};  // of each byte: 0 where it had no value, see Region::written
 };
 using OldValues = std::unordered_map<std::uint64_t, OldValue>;
 
 // Puts the write being carried out aside. False: it has to happen now.
 bool delay(Warp& warp, const Inst& inst, Mask lanes, const std::uint64_t* at, std::uint32_t bytes);
-// Called before a delayed write becomes visible at a place.
-void keep_old_value(Warp& warp, std::uint64_t address, const std::byte* place, std::uint32_t bytes);
+// Called before a delayed write becomes visible at a place, and before the place counts as written.
+void keep_old_value(Warp& warp, std::uint64_t address, std::uint32_t bytes);
 // For a strong load of one lane: the old value to give, or null.
-const std::byte* old_value(Warp& warp, std::uint64_t address, std::uint32_t bytes);
+const OldValue* old_value(Warp& warp, std::uint64_t address, std::uint32_t bytes);
 // The warp has the newest value of a place, and will never see an older one.
 void note_read(Warp& warp, std::uint64_t address);
 // A fence or a barrier of the warp: nothing is put aside any longer, nothing old is read.

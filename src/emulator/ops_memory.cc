@@ -181,6 +181,15 @@ void load_unwritten(Warp& w, const Inst& i, const std::uint32_t* list, std::uint
   }
 }
 
+// A lane reads what a place held before a write that it has not seen: also whether that was a value.
+std::byte* take_old(Warp& w, int lane, std::uint64_t address, const OldValue& old, std::uint32_t bytes) {
+  w.unwritten_lanes &= ~(Mask{1} << lane);
+  if (std::find(old.written.begin(), old.written.begin() + bytes, std::uint8_t{0}) != old.written.begin() + bytes)
+    note_unwritten(w, lane, old.written.data(),
+                   "global memory that nothing had to have written yet, in " + name_at(w, address));
+  return const_cast<std::byte*>(old.value.data());
+}
+
 void load(Warp& w, const Inst& i, Mask lanes) {
   const auto space = static_cast<Space>(i.mode & 0x7f);
   const std::uint32_t bytes = i.width * i.extras;
@@ -196,8 +205,8 @@ void load(Warp& w, const Inst& i, Mask lanes) {
     each_lane(lanes, [&](int l) {
       if (!i.strong || i.orders)
         note_read(w, at[l]);
-      else if (const std::byte* old = old_value(w, at[l], bytes))
-        from[l] = const_cast<std::byte*>(old);
+      else if (const OldValue* old = old_value(w, at[l], bytes))
+        from[l] = take_old(w, l, at[l], *old, bytes);
     });
   if (i.orders) race_fence(w);
   count_traffic(w, space, at, lanes, bytes, false);
@@ -223,8 +232,8 @@ void store(Warp& w, const Inst& i, Mask lanes) {
   addresses(w, i, lanes, at);
   if (i.strong && !i.orders && space <= Space::kGlobal && delay(w, i, lanes, at, bytes)) return;
   settle_overlaps(w, space, at, lanes, bytes);
+  if (w.settling) each_lane(lanes, [&](int l) { keep_old_value(w, at[l], bytes); });
   resolve_all(w, i, at, lanes, bytes, space, true, to);
-  if (w.settling) each_lane(lanes, [&](int l) { keep_old_value(w, at[l], to[l], bytes); });
   count_traffic(w, space, at, lanes, bytes, true);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   for (std::uint32_t k = 0; k < i.extras; ++k) {

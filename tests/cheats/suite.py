@@ -134,6 +134,7 @@ def main():
                 message = evaluation["verdict"].get("message", "") if evaluation else ""
                 rows.append((path.stem, expected, got, "ok" if right else "WRONG", message))
                 wrong += not right
+    rows.sort(key=lambda row: row[3] != "ok")  # What is wrong comes last: the end of a long log is what is kept of it.
     for name, expected, got, mark, message in rows:
         first = message.splitlines()[0][:100] if message else ""
         if arguments.markdown:

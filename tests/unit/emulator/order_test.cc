@@ -66,6 +66,29 @@ TEST(Order, AFenceOrAReleaseKeepsThemInOrder) {
   EXPECT_EQ(fault, "");
 }
 
+// What a place held before a write counts as read without a value where it had none, whatever has come since.
+TEST(Order, AnOldValueThatNobodyHadWrittenIsUndefined) {
+  KF_COMPILE_OR_SKIP(ptx,
+                     R"(extern "C" __global__ void k(unsigned* z, unsigned* y, unsigned* out) { int t = threadIdx.x;
+    volatile unsigned *v = y, *flag = z;
+    if (blockIdx.x == 0) { v[t] = 7; flag[t] = 1; }
+    else { while (!flag[t]) {} unsigned f = v[t]; out[t] = f < 100 ? f : 100; } })");
+  int found = 0, right = 0;
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    EmulatorOptions options;
+    options.seed = seed;
+    KernelBench bench(ptx, options);
+    const int z = bench.buffer(std::vector<unsigned>(64)), y = bench.allocate(256),
+              out = bench.buffer(std::vector<unsigned>(64));
+    const std::string fault = fault_of(bench.pointer(z).pointer(y).pointer(out).launch("k", {{2}, {64}}));
+    found += fault.find("nothing had to have written yet") != std::string::npos ||
+             fault.find("that nothing has written") != std::string::npos;
+    right += fault.empty() && bench.read<unsigned>(out, 64) == std::vector<unsigned>(64, 7);
+  }
+  EXPECT_EQ(found + right, 24);
+  EXPECT_GE(found, 3);
+}
+
 TEST(Order, AThreadSeesItsOwnWritesAndTheLastOneOfAPlaceStays) {
   KF_COMPILE_OR_SKIP(
       ptx, R"(extern "C" __global__ void k(unsigned* z, int* y) { int t = threadIdx.x; volatile unsigned* v = z;
