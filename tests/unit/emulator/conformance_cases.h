@@ -18,6 +18,10 @@ inline constexpr int kConformanceGroup = 64;     // inputs behind one digest
 
 const std::vector<ConformanceCase>& conformance_cases();
 void add_tensor_cases(std::vector<ConformanceCase>& to);  // part of them
+// Tensor products of real numbers from 1/8 to 2, whose sums depend on order and width. The output's upper half is an
+// element of d, its lower half that of the product of magnitudes (of a, b and a c of f32); both as f32. Family "tensor
+// sum".
+std::vector<ConformanceCase> tensor_sum_cases();
 // Three 64-bit words (a, b, c) for each input; a 32- or 16-bit operand is the low part.
 std::vector<std::uint64_t> conformance_inputs(const ConformanceCase& of);
 // A module with the entry "k(in, out)" for one case.

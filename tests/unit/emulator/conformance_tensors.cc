@@ -137,6 +137,64 @@ void shared_matrices(Cases& to) {
     }
   to.push_back({"matrix", "movmatrix.sync.aligned.m8n8.trans.b16 %rd, %ra;"});
 }
+
+// What a sum has to be written with: bits of every element's word that stay random, and those that are set. Exponents
+// are within a factor of 16, signs random.
+struct Reals {
+  std::uint32_t keep, set, sign;
+};
+Reals reals(const std::string& type) {
+  if (type == "f16") return {0x8fff8fff, 0x30003000, 0x80008000};
+  if (type == "bf16") return {0x81ff81ff, 0x3e003e00, 0x80008000};
+  if (type == "tf32") return {0x81ffe000, 0x3e000000, 0x80000000};
+  if (type == "e4m3") return {0x8f8f8f8f, 0x30303030, 0x80808080};
+  if (type == "e5m2") return {0x87878787, 0x38383838, 0x80808080};
+  return {0x81ffffff, 0x3e000000, 0x80000000};  // f32
+}
+std::string fill_reals(const std::string& name, char from, int registers, const std::string& type, bool positive) {
+  const Reals to = reals(type);
+  const std::uint32_t keep = positive ? to.keep & ~to.sign : to.keep;
+  std::string text;
+  for (int r = 0; r < registers; ++r) {
+    const std::string reg = "%" + name + std::to_string(r);
+    text += "mad.lo.u64 %w, %d" + std::string(1, from) + ", 2862933555777941757, %u; mad.lo.u64 %w, %w, " +
+            std::to_string(6364136223846793005u + 2u * static_cast<unsigned>(r)) +
+            ", 1442695040888963407; shr.u64 %w, %w, 31; cvt.u32.u64 " + reg + ", %w; and.b32 " + reg + ", " + reg +
+            ", " + std::to_string(keep) + "; or.b32 " + reg + ", " + reg + ", " + std::to_string(to.set) + "; ";
+  }
+  return text;
+}
+// Element `lane % elements` of the four of an accumulator, as f32 bits.
+std::string pick(const std::string& type, const std::string& from, const std::string& to) {
+  std::string text;
+  if (type == "f16")
+    text = "mov.b32 {%h0, %h1}, %" + from + "0; cvt.f32.f16 %e0, %h0; cvt.f32.f16 %e1, %h1; mov.b32 {%h0, %h1}, %" +
+           from + "1; cvt.f32.f16 %e2, %h0; cvt.f32.f16 %e3, %h1; ";
+  else
+    for (int r = 0; r < 4; ++r) text += "mov.b32 %e" + std::to_string(r) + ", %" + from + std::to_string(r) + "; ";
+  return text + "selp.f32 %e0, %e1, %e0, %p; selp.f32 %e2, %e3, %e2, %p; selp.f32 %e0, %e2, %e0, %q; mov.b32 " + to +
+         ", %e0; ";
+}
+void sum(Cases& to, const std::string& shape, const std::string& d, const std::string& a, const std::string& b,
+         int a_registers, int b_registers) {
+  const int sums = d == "f16" ? 2 : 4;
+  auto mma = [&](const std::string& type, int registers) {
+    return "mma.sync.aligned." + shape + ".row.col." + type + "." + a + "." + b + "." + type + " " +
+           list("fd", registers) + ", " + list("fa", a_registers) + ", " + list("fb", b_registers) + ", " +
+           list("fc", registers) + "; ";
+  };
+  std::string body =
+      "{ .reg .b32 %fa<4>, %fb<2>, %fc<4>, %fd<4>; .reg .f32 %e<4>; .reg .b16 %h<2>; .reg .b64 %w, %u; .reg .b32 "
+      "%x<3>; "
+      "cvt.u64.u32 %u, %t; and.b32 %x2, %t, 1; setp.ne.u32 %p, %x2, 0; and.b32 %x2, %t, 2; setp.ne.u32 %q, %x2, 0; ";
+  for (const bool positive : {false, true}) {
+    const std::string& type = positive ? "f32" : d;
+    body += fill_reals("fa", 'a', a_registers, a, positive) + fill_reals("fb", 'b', b_registers, b, positive) +
+            fill_reals("fc", 'c', positive ? 4 : sums, type, positive) + mma(type, positive ? 4 : sums) +
+            pick(type, "fd", positive ? "%x0" : "%x1");
+  }
+  to.push_back({"tensor sum", body + "mov.b64 %dd, {%x0, %x1}; }"});
+}
 void tensors(Cases& to) {
   for (const std::string d : {"f32", "f16"}) {
     product(to, "m16n8k16", d, "f16", "f16", 4, 2);
@@ -156,6 +214,21 @@ void tensors(Cases& to) {
 }
 
 }  // namespace
+
+std::vector<ConformanceCase> tensor_sum_cases() {
+  Cases all;
+  for (const std::string d : {"f32", "f16"}) {
+    sum(all, "m16n8k16", d, "f16", "f16", 4, 2);
+    sum(all, "m16n8k8", d, "f16", "f16", 2, 1);
+    for (const std::string a : {"e4m3", "e5m2"})
+      for (const std::string b : {"e4m3", "e5m2"}) sum(all, "m16n8k32", d, a, b, 4, 2);
+  }
+  sum(all, "m16n8k16", "f32", "bf16", "bf16", 4, 2);
+  sum(all, "m16n8k8", "f32", "bf16", "bf16", 2, 1);
+  sum(all, "m16n8k8", "f32", "tf32", "tf32", 4, 2);
+  sum(all, "m16n8k4", "f32", "tf32", "tf32", 2, 1);
+  return all;
+}
 
 void add_tensor_cases(Cases& to) {
   tensors(to);

@@ -175,5 +175,59 @@ TEST(Conformance, ApproximationsAreAsCloseToAnH200AsPtxBoundsBoth) {
   EXPECT_EQ(tried, 23);
 }
 
+// PTX leaves order and width of a sum of products open. k products and c, cut off at the width of the largest one,
+// differ by less than (k + 1) units of its last place; two sums may differ by twice that and a rounding each.
+double sum_bound(const std::string& body) {
+  const auto shape = body.find("mma.sync.aligned.m16n8k");
+  const double terms = std::stod(body.substr(shape + 23)) + 1;
+  const bool fp8 = body.find("e4m3") != std::string::npos || body.find("e5m2") != std::string::npos;
+  const bool half_sum = body.find(".row.col.f16") != std::string::npos;
+  return 2 * terms * (fp8 ? 0x1p-14 : 0x1p-24) + (half_sum ? 0x1p-10 : 0x1p-23);
+}
+double upper(std::uint64_t word) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(word >> 32));
+}
+double lower(std::uint64_t word) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(word));
+}
+
+TEST(Conformance, SumsOfRealProductsAreNoLargerThanThoseOfTheirMagnitudes) {
+  const auto all = tensor_sum_cases();
+  EXPECT_EQ(all.size(), 16u);
+  for (const ConformanceCase& of : all) {
+    const auto got = emulate(of);
+    ASSERT_EQ(got.size(), std::size_t{kConformanceInputs}) << of.body;
+    int negative = 0;
+    for (const std::uint64_t word : got) {
+      ASSERT_GT(lower(word), 0.05) << of.body;  // 4 products of at least 1/64
+      ASSERT_LT(std::fabs(upper(word)), 2 * lower(word)) << of.body;
+      negative += upper(word) < 0;
+    }
+    EXPECT_GT(negative, kConformanceInputs / 4) << of.body;
+    EXPECT_LT(negative, kConformanceInputs * 3 / 4) << of.body;
+  }
+}
+
+TEST(Conformance, SumsOfRealProductsAreAsCloseToAnH200AsTheirOrderAndWidthAllow) {
+  std::ifstream file(KF_SOURCE_DIR "/tests/golden/emulator/h200_sums.txt");
+  if (!file) GTEST_SKIP() << "not recorded yet";
+  std::size_t tried = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    const ConformanceCase of{"tensor sum", line.substr(0, line.find(" |"))};
+    std::istringstream digits(line.substr(line.find(" |") + 2));
+    const auto got = emulate(of);
+    const double bound = sum_bound(of.body);
+    double largest = 0;
+    std::size_t n = 0;
+    for (std::uint64_t word = 0; digits >> std::hex >> word; ++n)
+      largest = std::max(largest, std::fabs(upper(word) - upper(got.at(n))) / lower(word));
+    EXPECT_EQ(n, std::size_t{kConformanceInputs});
+    EXPECT_LE(largest, bound) << of.body;
+    RecordProperty("sum" + std::to_string(tried++), std::to_string(largest) + " of " + std::to_string(bound));
+  }
+  EXPECT_EQ(tried, tensor_sum_cases().size());
+}
+
 }  // namespace
 }  // namespace kf::emulator_test

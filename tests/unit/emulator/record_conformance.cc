@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // record_conformance FORMS FOLDER PROVENANCE: runs every conformance case, and every computing form of the file FORMS
 // (tests/golden/emulator/forms.txt), on this machine's GPU. FOLDER gets h200.txt ("family | body | digests"),
-// h200_forms.txt ("form | digests") and h200_approximations.txt (every output word), each beginning with PROVENANCE,
-// and raw.txt: every output word of the cases and of rare forms, for looking into a difference.
+// h200_forms.txt ("form | digests"), h200_approximations.txt and h200_sums.txt (every output word), each beginning with
+// PROVENANCE, and raw.txt: every output word of the cases and of rare forms, for looking into a difference.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -88,11 +88,13 @@ int main(int argc, char** argv) {
   Recorder recorder(cuda);
   const std::string folder = std::string(argv[2]) + "/";
   std::ofstream golden(folder + "h200.txt"), approximations(folder + "h200_approximations.txt"),
-      of_forms(folder + "h200_forms.txt"), raw(folder + "raw.txt");
-  for (std::ofstream* file : {&golden, &approximations, &of_forms})
+      of_forms(folder + "h200_forms.txt"), sums(folder + "h200_sums.txt"), raw(folder + "raw.txt");
+  for (std::ofstream* file : {&golden, &approximations, &of_forms, &sums})
     *file << "# " << name << ", driver's CUDA " << version << ", PTX assembled by the driver; " << argv[3] << '\n';
   int failed = 0;
-  for (const ConformanceCase& one : conformance_cases()) {
+  std::vector<ConformanceCase> cases = conformance_cases();
+  for (ConformanceCase& one : tensor_sum_cases()) cases.push_back(std::move(one));
+  for (const ConformanceCase& one : cases) {
     void* module = recorder.load(conformance_ptx(one));
     if (module == nullptr) {
       std::printf("refused: %s\n", one.body.c_str());
@@ -102,14 +104,14 @@ int main(int argc, char** argv) {
     const auto outputs = recorder.run(module, "k", conformance_inputs(one));
     if (outputs.empty()) return std::printf("a launch failed: %s\n", one.body.c_str()), 1;
     recorder.unload(module);
-    if (one.family == "approximation") {
-      write_line(approximations, one.body, outputs);
+    if (one.family == "approximation" || one.family == "tensor sum") {
+      write_line(one.family == "approximation" ? approximations : sums, one.body, outputs);
       continue;
     }
     write_line(golden, one.family + " | " + one.body, conformance_digests(outputs));
     write_words(raw, one.body, outputs);
   }
-  std::printf("%zu cases, %d refused by the driver\n", conformance_cases().size(), failed);
+  std::printf("%zu cases, %d refused by the driver\n", cases.size(), failed);
   const auto forms = computing_forms(argv[1]);
   failed = 0;
   for (std::size_t first = 0; first < forms.size(); first += kFormsOfAModule) {
