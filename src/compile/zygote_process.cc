@@ -157,7 +157,8 @@ Fields describe(const Server& server, const Request& request, Ended ended, const
     return {"memory",
             "compiling needs more than " + std::to_string(server.address_space_bytes >> 20) + " MiB of address space"};
   }
-  return {"crash", "the compiler ended with " + to_string(exit)};
+  // SIGKILL comes from outside, or from a kernel that is short of memory: whose fault it was shows when it comes again.
+  return {exit.signal == SIGKILL ? "lost" : "crash", "the compiler ended with " + to_string(exit)};
 }
 
 // Removes the folder with everything that the worker left in it.
@@ -203,6 +204,7 @@ int mind(const Server& server, int requester) {
   result->write.reset();
   std::string bytes;
   const Ended ended = collect(result->read.get(), requester, Clock::now() + request->deadline, bytes);
+  const bool stopped = ended == Ended::kDeadline && worker->is_stopped();
   if (ended != Ended::kByItself) {
     worker->kill();
   }
@@ -214,7 +216,8 @@ int mind(const Server& server, int requester) {
     std::string text(4096, '\0');
     const ssize_t got = ::pread(errors.get(), text.data(), text.size(), 0);
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    answer(requester, describe(server, *request, ended, exit, text));
+    answer(requester, stopped ? Fields{"lost", "a signal from outside had stopped the compiler"}
+                              : describe(server, *request, ended, exit, text));
   }
   return 0;
 }

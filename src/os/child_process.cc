@@ -318,6 +318,12 @@ std::optional<ChildExit> ChildProcess::wait(std::chrono::milliseconds time, cons
   return exit_;
 }
 
+bool ChildProcess::is_stopped() const {
+  siginfo_t info{};
+  return pid_ > 0 && !exit_ && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_;
+}
+
 void ChildProcess::kill() {
   if (pid_ > 0 && !exit_) {
     ::kill(-pid_, SIGKILL);

@@ -68,6 +68,8 @@ class ChildProcess {
   // Waits for the end of the child; then kills what is left of its group, and reaps it. nullopt: still running when
   // the time was over or a stop was requested (nothing is killed then). Negative time: no limit.
   std::optional<ChildExit> wait(std::chrono::milliseconds time, const std::stop_token& stop = {});
+  // Whether the child stands still after SIGSTOP or the like, so that a missed deadline is nothing that it did.
+  bool is_stopped() const;
   // SIGKILL to the whole group. A descendant that made its own group or session escapes; its sandbox and the end of
   // its pipes have to do the rest.
   void kill();

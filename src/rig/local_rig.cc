@@ -32,7 +32,7 @@ Fault rig_fault(std::string reason, std::string what) {
 
 // The process that was to describe the device died or talked nonsense; the device itself said nothing.
 bool is_accident(const Fault& fault) {
-  constexpr std::array<std::string_view, 4> kReasons{"crash", "half_frame", "vanished", "garbage"};
+  constexpr std::array<std::string_view, 6> kReasons{"crash", "half_frame", "vanished", "garbage", "killed", "stopped"};
   return std::ranges::find(kReasons, fault.reason) != kReasons.end();
 }
 
@@ -241,7 +241,9 @@ Outcome LocalRig::run(const Job& job, std::stop_token stop) {
   const std::lock_guard lock(mutex_);
   Outcome outcome = try_once(job, stop);
   const auto* fault = std::get_if<Fault>(&outcome);
-  if (fault != nullptr && fault->kind == Fault::Kind::kRig && !stop.stop_requested()) {
+  // SIGKILL comes from outside, or from a kernel that is short of memory: whose fault it was shows when it comes again.
+  const bool again = fault != nullptr && (fault->kind == Fault::Kind::kRig || fault->reason == "killed");
+  if (again && !stop.stop_requested()) {
     outcome = try_once(job, stop);
   }
   return outcome;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rig/supervisor.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,8 +97,7 @@ int Supervisor::run() {
     }
     note_exit();
     if (active_ && steady_clock::now() >= active_->deadline) {
-      finish(active_->blame.at_deadline(
-          "the job was not done after " + std::to_string(active_->allowed.count()) + " ms", steady_clock::now()));
+      miss_deadline();
     }
   }
   warm_.reset();
@@ -266,13 +266,23 @@ void Supervisor::note_exit() {
   if (!active_) {
     return;
   }
-  if (active_->reader.pending() > 0) {
+  if (exit->signal == SIGKILL) {  // from outside, or the kernel's when memory ran out
+    finish(active_->blame.at_once("killed", "the job's process ended with " + to_string(*exit)));
+  } else if (active_->reader.pending() > 0) {
     finish(active_->blame.at_once("half_frame", "the job's process ended (" + to_string(*exit) + ") within a frame"));
   } else if (exit->ok()) {
     finish(active_->blame.at_once("vanished", "the job's process ended without an answer"));
   } else {
     finish(active_->blame.at_once("crash", "the job's process ended with " + to_string(*exit)));
   }
+}
+
+void Supervisor::miss_deadline() {
+  const std::string late = "the job was not done after " + std::to_string(active_->allowed.count()) + " ms";
+  if (active_->child.job.process.is_stopped()) {  // kernels cannot do that
+    return finish(Fault{Fault::Kind::kRig, "stopped", late + ": a signal from outside had stopped its process"});
+  }
+  finish(active_->blame.at_deadline(late, steady_clock::now()));
 }
 
 void Supervisor::pass_on_log(Child& child) {

@@ -50,6 +50,7 @@ class Supervisor {
   void send_job();
   void read_child();
   void note_exit();
+  void miss_deadline();
   void pass_on_log(Child& child);
   // Ends the child that works and what it started, then removes what they left in its scratch folder.
   void end_active();

@@ -15,14 +15,17 @@
 //   KF_FAULT_ONCE    path: the first process that gets there makes this file and strikes; later ones go unharmed
 //   KF_FAULT_WHO     leader (the process that was executed; default) or child (what it forks; each counts for itself)
 //   KF_FAULT_TRACE   path: one line for each counted call: class, its number, function, file
+//   KF_FAULT_CLOCK   N:SECONDS: from each process' N-th reading of the time of day on, it is so many seconds earlier
 //   KF_FAULT_RANDOM  set: getrandom gives the same bytes every time, so that two runs have the same seeds
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -45,6 +48,7 @@ struct Plan {
   const char* once = std::getenv("KF_FAULT_ONCE");
   const char* who = std::getenv("KF_FAULT_WHO");
   const char* trace = std::getenv("KF_FAULT_TRACE");
+  const char* clock = std::getenv("KF_FAULT_CLOCK");
   bool stays = std::getenv("KF_FAULT_STAYS") != nullptr;
   bool random = std::getenv("KF_FAULT_RANDOM") != nullptr;
   pid_t leader = ::getpid();
@@ -257,6 +261,13 @@ int on_path(Class kind, const char* name, const char* call, Do work) {
   return counted ? doing(kind, call, path, work) : work();
 }
 
+// How much earlier the time of day is at this reading.
+time_t seconds_back() {
+  static std::atomic<long> readings{0};
+  const char* colon = plan().clock == nullptr ? nullptr : std::strchr(plan().clock, ':');
+  return colon != nullptr && ++readings >= std::atol(plan().clock) ? std::atol(colon + 1) : 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -330,6 +341,24 @@ ssize_t getrandom(void* bytes, size_t size, unsigned flags) {
     static_cast<unsigned char*>(bytes)[i] = static_cast<unsigned char>(i * 37 + 11);
   }
   return static_cast<ssize_t>(size);
+}
+
+int clock_gettime(clockid_t clock, timespec* now) noexcept {
+  static const auto real = next<int (*)(clockid_t, timespec*)>("clock_gettime");
+  const int result = real(clock, now);
+  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+    now->tv_sec -= seconds_back();
+  }
+  return result;
+}
+
+time_t time(time_t* into) noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  if (into != nullptr) {
+    *into = now.tv_sec;
+  }
+  return now.tv_sec;
 }
 
 }  // extern "C"

@@ -313,32 +313,49 @@ class Crashes : public Nvrtc {
     zygote_ = std::move(*zygote);
   }
   // Compiles the bomb, and kills the process that `choose` finds once it is there.
-  std::expected<NvrtcOutput, CompileAccident> compile_and_kill(const std::function<pid_t()>& choose) {
+  std::expected<NvrtcOutput, CompileAccident> compile_and_kill(const std::function<pid_t()>& choose,
+                                                               int signal = SIGKILL) {
     std::jthread killer([&](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         if (const pid_t victim = choose(); victim > 0) {
-          ::kill(victim, SIGKILL);
+          ::kill(victim, signal);
           return;
         }
         std::this_thread::yield();
       }
     });
-    return zygote_->compile({kBomb, "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {});
+    return zygote_->compile({kBomb, "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, signal == SIGSTOP ? 2s : 60s,
+                            {});
+  }
+  pid_t worker() const {
+    const pid_t minder = child_of(zygote_->pid());
+    return minder > 0 ? child_of(minder) : 0;
   }
   std::unique_ptr<Zygote> zygote_;
 };
 
 TEST_F(Crashes, OfTheWorkerIsTheCandidatesAndHarmsNoOne) {
-  const auto output = compile_and_kill([this] {
-    const pid_t minder = child_of(zygote_->pid());
-    return minder > 0 ? child_of(minder) : 0;
-  });
+  const auto output = compile_and_kill([this] { return worker(); }, SIGSEGV);
   ASSERT_FALSE(output);
   EXPECT_EQ(output.error().kind, BuildFailure::Kind::kCrash);
   EXPECT_FALSE(output.error().lost);
-  EXPECT_EQ(output.error().detail, "the compiler ended with signal 9 (Killed)");
+  EXPECT_EQ(output.error().detail, "the compiler ended with signal 11 (Segmentation fault)");
   EXPECT_TRUE(zygote_->compile(
       {"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {}));
+}
+
+TEST_F(Crashes, ByAKillFromOutsideAreNobodys) {
+  const auto output = compile_and_kill([this] { return worker(); });
+  ASSERT_FALSE(output);
+  EXPECT_TRUE(output.error().lost);
+  EXPECT_EQ(output.error().detail, "the compiler ended with signal 9 (Killed)");
+}
+
+TEST_F(Crashes, OfAWorkerThatWasStoppedFromOutsideAreNobodys) {
+  const auto output = compile_and_kill([this] { return worker(); }, SIGSTOP);
+  ASSERT_FALSE(output);
+  EXPECT_TRUE(output.error().lost);
+  EXPECT_EQ(output.error().detail, "a signal from outside had stopped the compiler");
 }
 
 TEST_F(Crashes, OfTheMinderIsNobodysAndHarmsNoOne) {

@@ -53,6 +53,22 @@ TEST(ChildProcess, GivesTheSignal) {
   EXPECT_EQ(to_string(*exit), "signal 11 (Segmentation fault)");
 }
 
+TEST(ChildProcess, KnowsWhetherItWasStopped) {
+  OrError<ChildProcess> child = ChildProcess::start(shell("exec sleep 100"));
+  ASSERT_TRUE(child);
+  EXPECT_FALSE(child->is_stopped());
+  ::kill(child->pid(), SIGSTOP);
+  for (int i = 0; i < 1000 && !child->is_stopped(); ++i) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_TRUE(child->is_stopped());
+  ::kill(child->pid(), SIGCONT);
+  for (int i = 0; i < 1000 && child->is_stopped(); ++i) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_FALSE(child->is_stopped());
+}
+
 TEST(ChildProcess, SaysWhichProgramCannotBeExecuted) {
   ChildOptions options;
   options.argv = {"/no/such/program"};

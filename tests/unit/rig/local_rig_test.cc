@@ -92,11 +92,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Way{"good", "hang", "timeout"}, Way{"good", "crash", "crash"}, Way{"good", "exit", "vanished"},
         Way{"kernel_abort", "misbehaves", "crash"}, Way{"kernel_exit_3", "misbehaves", "crash"},
-        Way{"kernel_garbage", "misbehaves", "garbage"}, Way{"kernel_garbage_frame", "misbehaves", "garbage"},
-        Way{"kernel_half_frame", "misbehaves", "half_frame"}, Way{"kernel_huge_frame", "misbehaves", "garbage"},
-        Way{"kernel_announces_much", "misbehaves", "half_frame"}, Way{"kernel_closes_pipe", "misbehaves", "timeout"},
-        Way{"kernel_prints_for_ever", "misbehaves", "timeout"}, Way{"kernel_other_job", "misbehaves", "garbage"},
-        Way{"kernel_ignores_signals", "misbehaves", "timeout"}, Way{"open_late", "hang", "timeout"}),
+        Way{"kernel_gets_killed", "misbehaves", "killed"}, Way{"kernel_garbage", "misbehaves", "garbage"},
+        Way{"kernel_garbage_frame", "misbehaves", "garbage"}, Way{"kernel_half_frame", "misbehaves", "half_frame"},
+        Way{"kernel_huge_frame", "misbehaves", "garbage"}, Way{"kernel_announces_much", "misbehaves", "half_frame"},
+        Way{"kernel_closes_pipe", "misbehaves", "timeout"}, Way{"kernel_prints_for_ever", "misbehaves", "timeout"},
+        Way{"kernel_other_job", "misbehaves", "garbage"}, Way{"kernel_ignores_signals", "misbehaves", "timeout"},
+        Way{"open_late", "hang", "timeout"}),
     [](const auto& test) { return std::string(test.param.way) + "_" + test.param.entry; });
 
 TEST(LocalRig, DoesNotBelieveWhatAKernelPrints) {
@@ -160,13 +161,23 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Way{"compare_crashes", "good", "crash"}, Way{"compare_hangs", "good", "timeout"},
                     Way{"hello_then_nothing", "good", "timeout"}, Way{"hello_then_garbage", "good", "vanished"},
                     Way{"hello_then_half_frame", "good", "vanished"}, Way{"hello_then_end", "good", "vanished"},
-                    Way{"kernel_kills_supervisor", "misbehaves", "vanished"}),
+                    Way{"kernel_kills_supervisor", "misbehaves", "vanished"},
+                    Way{"kernel_gets_stopped", "misbehaves", "stopped"}),
     [](const auto& test) { return std::string(test.param.way); });
 
 TEST(LocalRig, TriesAgainAfterARigFault) {
   mark_file();
   const auto rig = rig_in_way("compare_crashes_once");
   const Outcome outcome = rig->run(job("good"), {});
+  ASSERT_TRUE(std::holds_alternative<CheckReport>(outcome)) << fault_of(outcome).what;
+  EXPECT_TRUE(std::get<CheckReport>(outcome).verdict.passed);
+}
+
+// Nothing that a kernel does sends SIGKILL; an operator and a kernel short of memory do.
+TEST(LocalRig, TriesAgainWhenAJobWasKilledFromOutside) {
+  mark_file();
+  const auto rig = rig_in_way("kernel_gets_killed_once");
+  const Outcome outcome = rig->run(job("misbehaves"), {});
   ASSERT_TRUE(std::holds_alternative<CheckReport>(outcome)) << fault_of(outcome).what;
   EXPECT_TRUE(std::get<CheckReport>(outcome).verdict.passed);
 }

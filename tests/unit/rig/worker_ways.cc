@@ -66,6 +66,14 @@ void leave_a_grandchild() {
   }
 }
 
+// Whether no process of this test was here before.
+bool first_time() {
+  const char* mark = std::getenv("KFACTORY_TEST_PID");
+  const bool first = !std::ifstream(mark);
+  std::ofstream(mark) << "here";
+  return first;
+}
+
 // While the candidate's kernel runs.
 std::map<std::string, std::function<void()>, std::less<>> kernel_ways() {
   return {{"kernel_garbage",
@@ -100,6 +108,14 @@ std::map<std::string, std::function<void()>, std::less<>> kernel_ways() {
            }},
           {"kernel_abort", [] { std::abort(); }},
           {"kernel_exit_3", [] { ::_exit(3); }},
+          {"kernel_gets_killed", [] { ::kill(::getpid(), SIGKILL); }},
+          {"kernel_gets_killed_once",
+           [] {
+             if (first_time()) {
+               ::kill(::getpid(), SIGKILL);
+             }
+           }},
+          {"kernel_gets_stopped", [] { ::kill(::getpid(), SIGSTOP); }},
           {"kernel_prints", [] { print_a_gigabyte(); }},
           {"kernel_prints_for_ever",
            [] {
@@ -167,12 +183,8 @@ DeviceOpener opener_for(std::string_view way) {
       if (verb == "compare" && name == "compare_hangs") {
         sleep_for_ever();
       }
-      if (verb == "compare" && name == "compare_crashes_once") {
-        const char* mark = std::getenv("KFACTORY_TEST_PID");
-        if (!std::ifstream(mark)) {
-          std::ofstream(mark) << "crashed";
-          std::abort();
-        }
+      if (verb == "compare" && name == "compare_crashes_once" && first_time()) {
+        std::abort();
       }
       return std::nullopt;
     };
