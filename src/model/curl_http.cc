@@ -13,8 +13,9 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 using Curl = std::shared_ptr<const CurlLibrary>;
-constexpr Milliseconds kLinger{250};         // for the end of a body of which enough is known
-constexpr Milliseconds kLongestPoll{1'000};  // a stop request wakes the poll; this only bounds a lost wake-up
+constexpr Milliseconds kLinger{250};               // for the end of a body of which enough is known
+constexpr std::size_t kMostHeaderBytes = 256 << 10;  // of one exchange, interim answers included
+constexpr Milliseconds kLongestPoll{1'000};        // a stop request wakes the poll; this only bounds a lost wake-up
 
 // A multi handle owns the connections that its transfers leave open; it is reused by later requests.
 struct MultiDeleter {
@@ -41,6 +42,7 @@ struct Transfer {
   HttpHead head;
   std::chrono::steady_clock::time_point last_activity{};
   std::int64_t received = 0;
+  std::size_t header_bytes = 0;
   curl_off_t uploaded = 0;
   bool head_delivered = false, head_complete = false, enough = false, too_large = false;
   std::exception_ptr thrown;  // by the receiver: must not cross libcurl's frames
@@ -52,6 +54,10 @@ struct Transfer {
 std::size_t on_header(char* data, std::size_t, std::size_t size, void* user) {
   Transfer& transfer = *static_cast<Transfer*>(user);
   transfer.touch();
+  transfer.header_bytes += size;
+  if (transfer.header_bytes > kMostHeaderBytes) {  // older libraries limit a line, not their sum
+    return 0;
+  }
   std::string_view line(data, size);
   while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) {
     line.remove_suffix(1);
@@ -330,6 +336,10 @@ std::optional<HttpFault> CurlHttp::finished(const CurlLibrary& curl, CURL* easy,
     return HttpFault{HttpFault::Kind::kTooLarge,
                      "the response is larger than " + std::to_string(transfer.request.largest_response) + " bytes",
                      true};
+  }
+  if (transfer.header_bytes > kMostHeaderBytes) {
+    return HttpFault{HttpFault::Kind::kTooLarge,
+                     "the response's headers are larger than " + std::to_string(kMostHeaderBytes) + " bytes", true};
   }
   if (transfer.thrown || transfer.enough) {
     return std::nullopt;  // what comes after enough is nobody's concern

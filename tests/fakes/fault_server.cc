@@ -193,6 +193,25 @@ int unused_port() {
   return port;
 }
 
+FullListener::FullListener() {
+  sockets_.push_back(bound_socket(port_));
+  if (::listen(sockets_.front(), 0) != 0) {
+    throw std::runtime_error("cannot listen");
+  }
+  for (int i = 0; i < 8; ++i) {  // the first fills the queue; the kernel drops what the others send
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const sockaddr_in address = loopback(port_);
+    (void)::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    sockets_.push_back(fd);
+  }
+}
+
+FullListener::~FullListener() {
+  for (const int fd : sockets_) {
+    ::close(fd);
+  }
+}
+
 std::string whole_response(int status, std::string_view body, std::string_view type, const Headers& more) {
   std::string response = "HTTP/1.1 " + std::to_string(status) + " Status\r\nContent-Type: " + std::string(type) +
                          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";

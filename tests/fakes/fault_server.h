@@ -79,6 +79,20 @@ class FaultServer {
 // A port on which nothing listens.
 int unused_port();
 
+// A port that listens, accepts nobody and has no room left for those who wait: connecting to it never ends.
+class FullListener {
+ public:
+  FullListener();
+  ~FullListener();
+  FullListener(const FullListener&) = delete;
+  FullListener& operator=(const FullListener&) = delete;
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/v1"; }
+
+ private:
+  int port_ = 0;
+  std::vector<int> sockets_;
+};
+
 // ---- responses -----------------------------------------------------------------------------------
 
 using Headers = std::vector<std::pair<std::string, std::string>>;

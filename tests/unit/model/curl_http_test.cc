@@ -117,6 +117,43 @@ TEST_F(CurlHttpTest, SaysThatNobodyListens) {
   EXPECT_FALSE(fault->sent);
   EXPECT_THAT(fault->message, HasSubstr("127.0.0.1"));
 }
+// Its backlog is full, so the kernel answers no further SYN: a machine behind a firewall that drops looks like this.
+TEST_F(CurlHttpTest, EndsAConnectionThatIsNeverMade) {
+  const FullListener listener;
+  HttpRequest request = request_to(listener.url());
+  request.timeouts.connect = milliseconds(150);
+  const auto start = clock_.now();
+  const auto fault = send(request);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, Fault::kTimeout);
+  EXPECT_THAT(fault->message, HasSubstr("no connection after 150 ms (connect timeout)"));
+  EXPECT_FALSE(fault->sent);
+  EXPECT_LT(clock_.now() - start, milliseconds(1'500));
+}
+TEST_F(CurlHttpTest, DropsEndlessHeaders) {
+  std::atomic<std::int64_t> sent = 0;
+  FaultServer server({[&](Connection& c) {
+    c.send("HTTP/1.1 200 OK\r\n");
+    const std::string line = "X-Filler: " + std::string(1000, 'x') + "\r\n";
+    for (int i = 0; i < 100'000 && c.send(line); ++i) {
+      sent += static_cast<std::int64_t>(line.size());
+    }
+  }});
+  const auto fault = send(request_to(server.url()));
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, Fault::kTooLarge);
+  EXPECT_THAT(fault->message, HasSubstr("headers"));
+  EXPECT_LT(sent, 64 << 20);
+}
+TEST_F(CurlHttpTest, DropsEndlessInterimAnswers) {
+  FaultServer server({[&](Connection& c) {
+    for (int i = 0; i < 1'000'000 && c.send("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n"); ++i) {
+    }
+  }});
+  const auto fault = send(request_to(server.url()));
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, Fault::kTooLarge);
+}
 TEST_F(CurlHttpTest, SaysThatANameIsUnknown) {
   const auto fault = send(request_to("http://no-such-host.invalid"));
   ASSERT_TRUE(fault);
@@ -137,14 +174,14 @@ TEST_F(CurlHttpTest, EndsASilentConnection) {
 TEST_F(CurlHttpTest, TakesPingsForLife) {
   FaultServer server({[](Connection& c) {
     c.send(stream_head());
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 24; ++i) {
       c.send(chunk(": ping\n\n"));
       c.pause(40);
     }
     c.send(kLastChunk);
   }});
   HttpRequest request = request_to(server.url());
-  request.timeouts.idle = milliseconds(200);
+  request.timeouts.idle = milliseconds(700);  // less than all pings take, and much more than one
   EXPECT_EQ(send(request), std::nullopt);
 }
 TEST_F(CurlHttpTest, EndsAtTheTotalTimeHoweverLivelyTheServer) {
