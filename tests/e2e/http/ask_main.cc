@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 //
 //   kf_ask openai|anthropic BASE_URL MODEL [EFFORT]
 //
+// KF_ASK_CA_FILE stands for the setting model.ca_file.
 // For tests that compare us with other clients.
 
 int main(int count, char** arguments) {
@@ -20,6 +22,9 @@ int main(int count, char** arguments) {
                          .model = arguments[3],
                          .base_url = arguments[2],
                          .effort = count > 4 ? arguments[4] : ""};
+  if (const char* file = std::getenv("KF_ASK_CA_FILE")) {
+    config.ca_file = file;
+  }
   config.retry.max_retries = 0;
   config.timeouts.idle = std::chrono::seconds(5);
   kf::SteadyClock clock;

@@ -139,6 +139,8 @@ def main():
         assert ask(program, right_url, SSL_CERT_FILE=right_file).get("text") == "Hello"
         assert ask(program, right_url, CURL_CA_BUNDLE=right_file).get("text") == "Hello"
         assert ask(program, right_url, CURL_CA_BUNDLE=other_file, SSL_CERT_FILE=right_file).get("error") == "unreachable"
+        assert ask(program, right_url, KF_ASK_CA_FILE=right_file, SSL_CERT_FILE=other_file).get("text") == "Hello"
+        assert ask(program, right_url, KF_ASK_CA_FILE=other_file, SSL_CERT_FILE=right_file).get("error") == "unreachable"
         wrong_name = ask(program, other_url, SSL_CERT_FILE=other_file)
         assert wrong_name.get("error") == "unreachable" and "127.0.0.1" in wrong_name["message"], wrong_name
 
@@ -154,9 +156,11 @@ def main():
         assert plain.count == 0
         assert ask(program, plain_url, http_proxy=proxy_url, no_proxy="127.0.0.1").get("text") == "Hello"
         assert len(seen) == 2 and plain.count == 1, seen
+        assert ask(program, plain_url, ALL_PROXY=proxy_url).get("text") == "Hello"
+        assert len(seen) == 3 and plain.count == 1, seen
         dead = ask(program, plain_url, http_proxy="http://127.0.0.1:1")
         assert dead.get("error") == "unreachable", dead
-    print("tls_and_proxy: 9 calls went as they should")
+    print("tls_and_proxy: 12 calls went as they should")
     return 0
 
 

@@ -269,6 +269,18 @@ TEST_F(CurlHttpTest, VerifiesCertificates) {
   EXPECT_EQ(fault->kind, Fault::kTls);
   EXPECT_THAT(fault->message, HasSubstr("/nowhere/ca.pem"));
 }
+TEST_F(CurlHttpTest, EndsAHandshakeThatIsNeverAnswered) {
+  FaultServer server({[](Connection& c) { c.stall(); }});
+  std::string url = server.url();
+  url.replace(0, 4, "https");
+  HttpRequest request = request_to(url);
+  request.timeouts.connect = milliseconds(300);
+  const auto fault = send(request);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, Fault::kTimeout);
+  EXPECT_THAT(fault->message, HasSubstr("connect timeout"));
+  EXPECT_FALSE(fault->sent);
+}
 TEST_F(CurlHttpTest, LetsManyThreadsAskAtOnce) {
   FaultServer server({[](Connection& c) { c.send(whole_response(200, "ok")); }});
   std::atomic<int> good = 0;
