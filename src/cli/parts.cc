@@ -109,6 +109,7 @@ Machine open_machine(const Session& session, const std::string& spec_arch) {
 std::unique_ptr<Compiler> open_compiler(const Settings& settings) {
   NvrtcSettings nvrtc;
   nvrtc.toolkit.cuda_root = settings.text("toolkit.root");
+  nvrtc.cache_folder = settings.text("toolkit.build_cache");
   OrError<std::unique_ptr<NvrtcCompiler>> compiler = NvrtcCompiler::open(nvrtc);
   if (!compiler) {
     throw Fatal(to_string(compiler.error()));

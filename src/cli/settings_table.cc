@@ -34,6 +34,8 @@ constexpr std::array kSettings{
     SettingFacts{Kind::kWords, "device.launcher", "--launcher", "",
                  "put in front of the worker: \"srun -N1\", \"ssh gpu-box\"", true},
     SettingFacts{Kind::kText, "toolkit.root", "--cuda-root", "", "CUDA toolkit folder; empty: searched", true},
+    SettingFacts{Kind::kText, "toolkit.build_cache", "", "",
+                 "folder in which builds are kept for later runs; empty: none are", true},
     SettingFacts{Kind::kProvider, "model.provider", "--provider", "openai",
                  "openai, anthropic, replay, exchange or command"},
     SettingFacts{Kind::kText, "model.name", "--model", "", "model that answers"},

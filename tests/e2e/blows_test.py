@@ -111,6 +111,7 @@ class Trial:
 
 class Blows(Struck):
     DEVICE = "emulator"
+    KEEP_BUILDS = False  # compilers are to be struck too
 
     # Each kind is a method that starts the trial's run, strikes and waits for its end. What follows is the same for all.
 

@@ -116,6 +116,15 @@ class Evaluating(Case):
         self.assertEqual(result["score"]["method"], "estimate")
         self.assertEqual(result["device"]["kind"], "emulator")
 
+    def test_builds_are_kept_in_the_folder_of_the_setting(self):
+        self.environment["KFACTORY_TOOLKIT_BUILD_CACHE"] = f"{self.folder}/builds"
+        first = self.evaluate(RIGHT, "--device", "none", code=3)
+        kept = {path: path.stat().st_mtime_ns for path in (self.folder / "builds").rglob("*.build")}
+        self.assertTrue(kept)
+        again = self.evaluate(RIGHT, "--device", "none", code=3)
+        self.assertEqual(again["kernels"], first["kernels"])
+        self.assertEqual({path: path.stat().st_mtime_ns for path in (self.folder / "builds").rglob("*.build")}, kept)
+
     def test_an_estimate_is_scaled_to_timed_cases_and_says_from_which(self):
         cases = self.evaluate(RIGHT, "--device", "emulator", code=0)["score"]["cases"]
         ran = {case["case_id"] for case in cases if not case["scaled_from"]}

@@ -34,9 +34,12 @@ def small_spec(folder):
 class Struck(Case):
     """Runs with a shim in front, their traces, and what they leave."""
     DEVICE = "none"
+    KEEP_BUILDS = True  # for all runs of a test: what is compiled is always the same
 
     def setUp(self):
         super().setUp()
+        if self.KEEP_BUILDS:
+            self.environment["KFACTORY_TOOLKIT_BUILD_CACHE"] = f"{self.folder}/builds"
         self.assertTrue(os.path.exists(SHIM), "KF_FAULT_SHIM names the shim")
         small_spec(self.folder)
         self.transcript = self.replay([RIGHT, WRONG, BROKEN], [RIGHT_AGAIN, RIGHT])
@@ -102,13 +105,27 @@ class Struck(Case):
         self.finish(out, what)
         return hit.returncode
 
-    def sweep(self, blows):
-        """All blows, two at a time; how many of them hit before the run was done."""
+    def each(self, deed, blows):
+        """deed(*blow) for all blows, two at a time; each is carried out though another one found something."""
+        failures = []
+
+        def one(blow):
+            try:
+                return deed(*blow)
+            except AssertionError as failure:
+                failures.append(str(failure))
+                print(f"{self._testMethodName}: {failure}", flush=True)
+                return None
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            codes = list(pool.map(lambda blow: self.strike(*blow), blows))
-        hits = sum(code != DONE for code in codes)
-        print(f"{type(self).__name__}.{self._testMethodName}: {len(codes)} blows, {hits} ended the run", flush=True)
-        self.assertGreater(hits, len(codes) // 2)
+            codes = list(pool.map(one, blows))
+        hits = sum(code not in (DONE, None) for code in codes)
+        print(f"{type(self).__name__}.{self._testMethodName}: {len(codes)} blows, {hits} ended the run, {len(failures)} failed", flush=True)
+        self.assertFalse(failures, "\n\n".join(failures))
+        return codes
+
+    def sweep(self, blows):
+        codes = self.each(self.strike, blows)
+        self.assertGreater(sum(code != DONE for code in codes), len(codes) // 2)
 
 
 def sample(values, count):
@@ -165,27 +182,29 @@ class Frames(Struck):
         self.undisturbed()
         frames = range(1, self.frames_of_worker("leader") + 1)
         ways = ("torn", "kill-before", "eio", "kill-after")
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            blows = [(f"frame:{n}", way, "leader", False) for n, way in zip(sample(frames, 6), ways * len(frames))]
-            self.assertEqual(set(pool.map(lambda blow: self.strike_worker(*blow), blows)), {DONE})
+        blows = [(f"frame:{n}", way, "leader", False) for n, way in zip(sample(frames, 6), ways * len(frames))]
+        self.assertEqual(set(self.each(self.strike_worker, blows)), {DONE})
 
     def test_a_worker_that_always_dies_ends_the_run_and_leaves_it_resumable(self):
         self.undisturbed()
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            blows = [(f"frame:{n}", way, "leader", True) for n, way in [(1, "torn"), (2, "kill-before"), (5, "torn")]]
-            codes = list(pool.map(lambda blow: self.strike_worker(*blow), blows))
+        codes = self.each(self.strike_worker, [(f"frame:{n}", way, "leader", True) for n, way in [(1, "torn"), (2, "kill-before"),
+                                                                                                 (5, "torn")]])
         self.assertNotIn(DONE, codes[:2])
 
     def test_a_job_child_that_is_killed_at_a_frame_is_replaced(self):
         """Also while its candidate's kernels may run: the job is done once more, and nobody is blamed."""
         self.undisturbed()
-        for n, way in [(1, "torn"), (2, "kill-before"), (3, "torn")]:
+        last = self.frames_of_worker("child")
+
+        def strike_child(n, way):
             name = f"child-{n}-{way}"
             once = self.folder / f"{name}.once"
             hit = self.run_with(f"{name}/run", more=self.launcher(at=f"frame:{n}", do=way, who="child", once=once))
             self.assertEqual(hit.returncode, DONE, hit.stdout + hit.stderr)
-            self.assertTrue(once.exists())
+            self.assertTrue(once.exists(), f"{name}: no child came so far")
             self.compare(f"{name}/run", name)
+            return hit.returncode
+        self.each(strike_child, zip(sample(range(1, last + 1), 3), ("torn", "kill-before", "kill-after") * last))
 
 
 class Projections(Struck):

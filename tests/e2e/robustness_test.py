@@ -44,6 +44,7 @@ if role == "writer" and ordinal == "2" and not mark.exists():
 
 class Around(Struck):
     DEVICE = "emulator"
+    KEEP_BUILDS = False
 
     def model_program(self, deed, **words):
         """A model that does `deed` first. Its answers: right, late in the tail, right again."""
