@@ -8,32 +8,12 @@
 #include <map>
 #include <mutex>
 
-#include <kfactory/embedded.h>
 #include <kfactory/error.h>
 #include "ledger/file_lock.h"
+#include "ledger/ledger_file.h"
 
 namespace kf {
 namespace {
-
-constexpr int kApplicationId = 0x6b666c67;  // "kflg"
-constexpr int kVersion = 1;
-constexpr std::uintmax_t kSmallestFile = 512;  // one page of SQLite at least
-constexpr int kBusyMilliseconds = 10'000;
-constexpr const char* kRecover = "copy the folder, then `sqlite3 ledger.sqlite .recover` gets out what is left";
-
-// What SQLite says, with the system's reason where there is one (a full disk, a limit, a lost mount).
-std::string reason_of(const SQLite::Exception& fault, sqlite3* handle) {
-  std::string reason = fault.what();
-  const int system_error = handle == nullptr ? 0 : sqlite3_system_errno(handle);
-  if (system_error != 0) {
-    reason += ", " + std::string(std::strerror(system_error));
-  }
-  return reason;
-}
-
-bool is_damage(const SQLite::Exception& fault) {
-  return fault.getErrorCode() == SQLITE_CORRUPT || fault.getErrorCode() == SQLITE_NOTADB;
-}
 
 void bind(SQLite::Statement& statement, int index, const Digest& digest) {
   statement.bindNoCopy(index, digest.sha256.data(), static_cast<int>(digest.sha256.size()));
@@ -50,83 +30,6 @@ Digest digest_of(const SQLite::Column& column, const std::string& name) {
   }
   std::memcpy(digest.sha256.data(), column.getBlob(), digest.sha256.size());
   return digest;
-}
-
-// "records 1 to 812 of attempts 1 to 37 can be read", by walking until the damage.
-std::string readable_part(SQLite::Database& database) {
-  std::int64_t records = 0;
-  std::int64_t attempts = 0;
-  try {
-    database.exec("PRAGMA writable_schema = ON");  // or SQLite refuses a file that is shorter than its header says
-    SQLite::Statement walk(database, "SELECT sequence, attempt, length(json) FROM record ORDER BY sequence");
-    while (walk.executeStep()) {
-      records = walk.getColumn(0).getInt64();
-      attempts = std::max(attempts, walk.getColumn(1).getInt64());
-    }
-  } catch (const SQLite::Exception&) {  // here the damage begins
-  }
-  return records == 0 ? "no record can be read"
-                      : "records 1 to " + std::to_string(records) + " of " + std::to_string(attempts) +
-                            " attempts can still be read";
-}
-
-std::int64_t pragma(SQLite::Database& database, const char* name) {
-  return database.execAndGet("PRAGMA " + std::string(name)).getInt64();
-}
-
-void create_schema(SQLite::Database& database) {
-  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  database.exec(std::string(embedded_file("src/ledger/schema.sql")));
-  database.exec("PRAGMA application_id = " + std::to_string(kApplicationId));
-  database.exec("PRAGMA user_version = " + std::to_string(kVersion));
-  transaction.commit();
-}
-
-// Refuses what is no ledger of ours, or not whole.
-void check_file(SQLite::Database& database, const std::string& name, bool thorough) {
-  const std::int64_t id = pragma(database, "application_id");
-  if (id != kApplicationId) {
-    throw Fatal(name + " is an SQLite file, but not a ledger of kfactory (application_id " + std::to_string(id) +
-                "); take another folder");
-  }
-  const std::int64_t version = pragma(database, "user_version");
-  if (version != kVersion) {
-    throw Fatal(name + " has version " + std::to_string(version) + ", this kfactory reads version " +
-                std::to_string(kVersion) + "; use the kfactory that wrote it");
-  }
-  if (!thorough) {
-    return;
-  }
-  const std::string found = database.execAndGet("PRAGMA quick_check(1)").getString();
-  if (found != "ok") {
-    throw Fatal(name + " is damaged (" + found + "): " + readable_part(database) + "; " + kRecover);
-  }
-}
-
-// A folder without write permission has no place for the WAL's index. Without a WAL the file is all there is.
-bool only_immutable(const std::filesystem::path& file) {
-  std::error_code ignored;
-  return !std::filesystem::exists(file.string() + "-wal", ignored);
-}
-
-std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& file, SqliteLedger::Mode mode) {
-  const bool write = mode == SqliteLedger::Mode::kWrite;
-  const int flags = write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY;
-  auto database = std::make_unique<SQLite::Database>(file.string(), flags, kBusyMilliseconds);
-  if (!write) {
-    try {
-      pragma(*database, "user_version");  // the first real access
-    } catch (const SQLite::Exception& fault) {
-      if (fault.getErrorCode() != SQLITE_CANTOPEN && fault.getErrorCode() != SQLITE_READONLY) {
-        throw;
-      }
-      if (only_immutable(file)) {
-        const std::string uri = "file:" + std::filesystem::absolute(file).string() + "?immutable=1";
-        database = std::make_unique<SQLite::Database>(uri, flags | SQLite::OPEN_URI, kBusyMilliseconds);
-      }
-    }
-  }
-  return database;
 }
 
 }  // namespace
@@ -166,16 +69,14 @@ struct SqliteLedger::State {
       return body(*database);
     } catch (const SQLite::Exception& fault) {
       const std::string reason = reason_of(fault, database->getHandle());
-      throw Fatal(is_damage(fault)
-                      ? name + " is damaged (" + reason + "): " + readable_part(*database) + "; " + kRecover
-                      : name + " cannot be read: " + reason);
+      throw Fatal(is_damage(fault) ? name + damage_report(*database, reason) : name + " cannot be read: " + reason);
     }
   }
 
   std::string write_failure(const SQLite::Exception& fault, const char* what) const {
     const std::string reason = reason_of(fault, database->getHandle());
     if (is_damage(fault)) {
-      return name + " is damaged (" + reason + "): " + readable_part(*database) + "; " + kRecover;
+      return name + damage_report(*database, reason);
     }
     if (fault.getErrorCode() == SQLITE_FULL || fault.getErrorCode() == SQLITE_IOERR) {
       return name + ": " + what + " could not be written (" + reason +
@@ -238,47 +139,15 @@ std::int64_t last_id(SQLite::Database& database) {
 SqliteLedger::SqliteLedger(const std::filesystem::path& file, Mode mode) : state_(std::make_unique<State>()) {
   state_->name = file.string();
   state_->mode = mode;
-  std::error_code ignored;
-  const std::uintmax_t size = std::filesystem::exists(file, ignored) ? std::filesystem::file_size(file, ignored) : 0;
-  const bool there = size > 0;
-  if (there && size < kSmallestFile) {  // SQLite would take it for an empty one
-    throw Fatal(state_->name + " is not a ledger, or was cut off after " + std::to_string(size) +
-                " bytes; take another folder");
-  }
-  if (!there && mode == Mode::kRead) {
+  const bool begun = ledger_has_begun(file);
+  if (!begun && mode == Mode::kRead) {
     throw Fatal(state_->name + " does not exist; name the folder of a run (out/<spec>-<time>)");
   }
   if (mode == Mode::kWrite) {
     state_->lock.emplace(
         FileLock::take(file.parent_path() / "ledger.lock", "the run folder " + file.parent_path().string()));
   }
-  try {
-    state_->database = open_database(file, mode);
-    SQLite::Database& database = *state_->database;
-    // A process killed while it created the file leaves one without tables.
-    const bool empty = mode == Mode::kWrite &&
-                       database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt64() == 0 &&
-                       pragma(database, "application_id") == 0;
-    if (empty) {
-      database.exec("PRAGMA journal_mode = WAL");
-      create_schema(database);
-    }
-    check_file(database, state_->name, mode == Mode::kWrite && !empty);
-    if (mode == Mode::kWrite) {
-      database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-    }
-  } catch (const SQLite::Exception& fault) {
-    sqlite3* handle = state_->database == nullptr ? nullptr : state_->database->getHandle();
-    const std::string reason = reason_of(fault, handle);
-    if (fault.getErrorCode() == SQLITE_NOTADB) {
-      throw Fatal(state_->name + " is not a ledger, or its beginning is destroyed (" + reason +
-                  "); take another folder");
-    }
-    if (is_damage(fault) && handle != nullptr) {
-      throw Fatal(state_->name + " is damaged (" + reason + "): " + readable_part(*state_->database) + "; " + kRecover);
-    }
-    throw Fatal(state_->name + " cannot be opened: " + reason);
-  }
+  state_->database = open_ledger_file(file, mode == Mode::kWrite);
 }
 
 SqliteLedger::~SqliteLedger() = default;

@@ -254,6 +254,24 @@ TEST_F(DamagedLedger, NeverCrashesAtAnyTruncation) {
   }
 }
 
+TEST_F(DamagedLedger, RefusesAFileWithoutABytesWhereARunHasBegun) {
+  std::filesystem::resize_file(file_, 0);
+  std::ofstream(folder_ / "run.json") << "{}";
+  EXPECT_THAT(fatal_of([&] { SqliteLedger(file_, kWrite); }), AllOf(HasSubstr("run.json"), HasSubstr("was cut off")));
+  std::filesystem::remove(folder_ / "run.json");
+  std::ofstream(file_.string() + "-wal") << "a journal";
+  const std::string error = fatal_of([&] { SqliteLedger(file_, kWrite); });
+  EXPECT_THAT(error, AllOf(HasSubstr("its journal"), HasSubstr("Put a copy of it back")));
+  EXPECT_EQ(std::filesystem::file_size(file_.string() + "-wal"), 9U);  // it was not thrown away
+  std::filesystem::remove(file_.string() + "-wal");
+  EXPECT_EQ(fatal_of([&] { SqliteLedger(file_, kWrite); }), "(nothing was thrown)");  // a kill may leave that
+}
+
+TEST_F(LedgerFaults, SaysWhatAFileThatDoesNotOpenNeeds) {
+  std::filesystem::create_symlink(file_, file_);
+  EXPECT_THAT(fatal_of([&] { SqliteLedger(file_, kWrite); }), HasSubstr("need read and write permission"));
+}
+
 TEST_F(DamagedLedger, RefusesADestroyedPage) {
   overwrite(4096 * 3, std::string(4096 * 4, '\xa5'));
   EXPECT_THAT(fatal_of([&] { SqliteLedger(file_, kWrite); }), HasSubstr("is damaged"));
