@@ -49,7 +49,8 @@ std::vector<std::string> CurlLibrary::default_names() {
 
 OrError<std::shared_ptr<const CurlLibrary>> CurlLibrary::open(const std::vector<std::string>& names) {
   static std::mutex mutex;  // curl_global_init is not thread-safe before 7.84; repeated calls only count
-  static std::vector<SharedLibrary> kept_open;
+  // Never destroyed: what libcurl and its TLS library have allocated and registered lives as long as the process.
+  static std::vector<SharedLibrary>& kept_open = *new std::vector<SharedLibrary>;
   const std::lock_guard lock(mutex);
   std::string tried;
   for (const std::string& name : names) {
