@@ -41,7 +41,8 @@ Outcome outcome_of(const std::string& job_path, const DeviceOpener& open_device)
                  "the device could not be opened: " + device.error().detail};
   }
   Outcome outcome = perform_job(*job, **device, [](bool) {});
-  (void)device->release();  // a destructor could hang on what the candidate left behind; the process ends now
+  // Kept, not closed: a destructor could hang on what the candidate left behind; the process ends now.
+  [[maybe_unused]] static const Device* volatile left_open = device->release();
   return outcome;
 }
 
