@@ -46,7 +46,8 @@ const Tensor& tensor(const Case& of, std::string_view name) {
 
 TEST(Cases, ListsExpandToAProductFirstAxisSlowest) {
   std::vector<std::string> found;
-  for (const Case& of : good_spec().cases.at("check")) {
+  const Spec spec = good_spec();
+  for (const Case& of : spec.cases.at("check")) {
     found.push_back(std::to_string(of.axes.at("M")) + "," + std::to_string(of.axes.at("N")) + "," +
                     std::string(to_string(of.types.at("T"))));
   }
