@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 
+#include "compile/scratch.h"
 #include "compile/wire.h"
 #include "compile/zygote.h"
 #include "os/sandbox.h"
@@ -161,32 +161,20 @@ Fields describe(const Server& server, const Request& request, Ended ended, const
   return {exit.signal == SIGKILL ? "lost" : "crash", "the compiler ended with " + to_string(exit)};
 }
 
-// Removes the folder with everything that the worker left in it.
-struct Scratch {
-  explicit Scratch(std::string folder) : path(std::move(folder)) {}
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::string path;
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-};
-
 int mind(const Server& server, int requester) {
   const auto request = read_request(requester);
-  std::string name = server.scratch_folder + "/kf-compile-XXXXXX";
-  if (!request || ::mkdtemp(name.data()) == nullptr) {
-    answer(requester, {"lost", request ? to_string(system_error("cannot make the folder " + name))
-                                       : "a request that cannot be read"});
+  OrError<CompileScratch> made = CompileScratch::make(server.scratch_folder);
+  if (!request || !made) {
+    answer(requester, {"lost", request ? to_string(made.error()) : "a request that cannot be read"});
     return 1;
   }
-  std::optional<Scratch> scratch(std::in_place, name);
+  std::optional<CompileScratch> scratch(std::move(*made));
+  const std::string name = scratch->path();
   OrError<DescriptorPair> result = make_pipe();
   ChildOptions options;
   options.out = Stream::kNull;
   const Descriptor errors(::memfd_create("stderr", MFD_CLOEXEC));
-  options.working_directory = scratch->path;
+  options.working_directory = name;
   options.descriptors = {{result ? result->write.get() : -1, kResultDescriptor}, {errors.get(), STDERR_FILENO}};
   options.die_with_parent = true;
   options.open_files = 64;
@@ -238,6 +226,7 @@ OrError<Server> set_up(const Fields& hello) {
     return std::unexpected(
         Error{hello[0], "cannot compile a trivial kernel: " + warm.log, "is libnvrtc-builtins beside it?"});
   }
+  remove_abandoned_scratch(hello[1]);
   return Server{std::move(*nvrtc), hello[1], number(hello[2]), hello[3] == "1", {hello.begin() + 4, hello.end()}};
 }
 
