@@ -128,7 +128,9 @@ Spread spread_of(const PtxInstruction& instruction);
 
 // A family fills Binder::out and returns true, or returns false when the opcode is not its own.
 using Family = bool (*)(Binder&);
-bool bind_integer(Binder& b);  // add .. rem, mad, dp4a, carries
+bool bind_carry(Binder& b);    // addc, subc, madc, .cc
+bool bind_integer(Binder& b);  // add .. rem, mad, sad
+bool bind_narrow(Binder& b);   // mul24, mad24, dp4a, dp2a
 bool bind_bits(Binder& b);     // and .. prmt, bfe, shifts
 bool bind_float(Binder& b);    // f32, f64
 bool bind_half(Binder& b);     // f16, bf16 and their pairs

@@ -19,10 +19,11 @@ OrError<Program> decode(const PtxModule& module, GlobalMemory& memory) {
 
 namespace {
 
-constexpr Family kFamilies[] = {&bind_integer, &bind_bits,    &bind_compare, &bind_float,     &bind_half,
-                                &bind_special, &bind_convert, &bind_move,    &bind_memory,    &bind_atomic,
-                                &bind_warp,    &bind_barrier, &bind_copy,    &bind_mbarrier,  &bind_cluster,
-                                &bind_matrix,  &bind_mma,     &bind_stack,   &bind_registers, &bind_wmma};
+constexpr Family kFamilies[] = {&bind_carry,     &bind_integer, &bind_narrow,  &bind_bits,    &bind_compare,
+                                &bind_float,     &bind_half,    &bind_special, &bind_convert, &bind_move,
+                                &bind_memory,    &bind_atomic,  &bind_warp,    &bind_barrier, &bind_copy,
+                                &bind_mbarrier,  &bind_cluster, &bind_matrix,  &bind_mma,     &bind_stack,
+                                &bind_registers, &bind_wmma};
 
 std::uint32_t slot_bytes(int bits) {
   return static_cast<std::uint32_t>(std::max(bits, 16) / 8 * kLanes);

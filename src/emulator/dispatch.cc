@@ -5,112 +5,11 @@
 #include <cstring>
 
 #include "lanes.h"
+#include "specials.h"
 #include "undefined.h"
 
 namespace kf::emulator {
 namespace {
-
-std::uint64_t special_value(const Block& block, const Warp& warp, Special what, int lane) {
-  const LaunchShape& s = block.launch->shape;
-  const std::uint32_t thread = warp.index * kLanes + static_cast<std::uint32_t>(lane);
-  const std::uint32_t bx = s.block[0], by = s.block[1];
-  auto cluster_count = [&](std::size_t k) { return s.grid[k] / s.cluster[k]; };
-  auto in_cluster = [&](std::size_t k) { return block.ctaid[k] % s.cluster[k]; };
-  const std::uint64_t shared = block.shared.size();
-  switch (what) {
-    case Special::kTidX:
-      return thread % bx;
-    case Special::kTidY:
-      return thread / bx % by;
-    case Special::kTidZ:
-      return thread / bx / by;
-    case Special::kNtidX:
-      return s.block[0];
-    case Special::kNtidY:
-      return s.block[1];
-    case Special::kNtidZ:
-      return s.block[2];
-    case Special::kCtaidX:
-      return block.ctaid[0];
-    case Special::kCtaidY:
-      return block.ctaid[1];
-    case Special::kCtaidZ:
-      return block.ctaid[2];
-    case Special::kNctaidX:
-      return s.grid[0];
-    case Special::kNctaidY:
-      return s.grid[1];
-    case Special::kNctaidZ:
-      return s.grid[2];
-    case Special::kLaneid:
-      return static_cast<std::uint64_t>(lane);
-    case Special::kWarpid:
-      return warp.index;
-    case Special::kNwarpid:
-      return block.warps.size();
-    case Special::kSmid:
-      return block.linear % static_cast<std::uint64_t>(block.launch->sm_count);
-    case Special::kNsmid:
-      return static_cast<std::uint64_t>(block.launch->sm_count);
-    case Special::kGridid:
-      return 1;
-    case Special::kLanemaskEq:
-      return std::uint32_t{1} << lane;
-    case Special::kLanemaskLt:
-      return (std::uint32_t{1} << lane) - 1;
-    case Special::kLanemaskLe:
-      return (std::uint64_t{2} << lane) - 1;
-    case Special::kLanemaskGe:
-      return ~((std::uint32_t{1} << lane) - 1);
-    case Special::kLanemaskGt:
-      return static_cast<std::uint32_t>(~((std::uint64_t{2} << lane) - 1));
-    case Special::kClusteridX:
-      return block.ctaid[0] / s.cluster[0];
-    case Special::kClusteridY:
-      return block.ctaid[1] / s.cluster[1];
-    case Special::kClusteridZ:
-      return block.ctaid[2] / s.cluster[2];
-    case Special::kNclusteridX:
-      return cluster_count(0);
-    case Special::kNclusteridY:
-      return cluster_count(1);
-    case Special::kNclusteridZ:
-      return cluster_count(2);
-    case Special::kClusterCtaidX:
-      return in_cluster(0);
-    case Special::kClusterCtaidY:
-      return in_cluster(1);
-    case Special::kClusterCtaidZ:
-      return in_cluster(2);
-    case Special::kClusterNctaidX:
-      return s.cluster[0];
-    case Special::kClusterNctaidY:
-      return s.cluster[1];
-    case Special::kClusterNctaidZ:
-      return s.cluster[2];
-    case Special::kClusterCtarank:
-      return in_cluster(0) + s.cluster[0] * (in_cluster(1) + s.cluster[1] * in_cluster(2));
-    case Special::kClusterNctarank:
-      return std::uint64_t{s.cluster[0]} * s.cluster[1] * s.cluster[2];
-    case Special::kIsExplicitCluster:
-      return s.cluster[0] * s.cluster[1] * s.cluster[2] > 1;
-    case Special::kDynamicSmemSize:
-      return s.dynamic_shared;
-    case Special::kTotalSmemSize:
-    case Special::kAggrSmemSize:
-      return shared + kSharedBase;
-    case Special::kReservedSmemBegin:
-      return 0;
-    case Special::kReservedSmemEnd:
-    case Special::kReservedSmemCap:
-      return kSharedBase;
-    case Special::kEnvreg1:
-      return block.launch->grid_workspace_address >> 32;
-    case Special::kEnvreg2:
-      return block.launch->grid_workspace_address & 0xffff'ffffu;
-  }
-  return 0;
-}
 
 void write_slot(Warp& warp, Slot slot, int bytes, int lane, std::uint64_t value) {
   std::memcpy(warp.regs + slot + static_cast<std::size_t>(lane) * static_cast<std::size_t>(bytes), &value,
@@ -155,6 +54,36 @@ std::unique_ptr<Block> make_block(Launch& launch) {
   return block;
 }
 
+void start_warp(Warp& warp) {
+  const Block& block = *warp.block;
+  const Launch& launch = *block.launch;
+  const std::uint32_t live = std::min<std::uint32_t>(block.threads - warp.index * kLanes, kLanes);
+  warp.exited = live == kLanes ? 0 : ~((Mask{1} << live) - 1);
+  warp.waiting = warp.carry = 0;
+  warp.pc.fill(launch.kernel->entry_pc);
+  warp.wait.fill(Wait::kNone);
+  warp.rotate = 0;
+  warp.cluster_phase.fill(0);
+  warp.copy_group.fill(0);
+  warp.bulk_group.fill(0);
+  warp.proxy_fence.fill(0);
+  warp.clock.assign(block.warps.size() + kFenceKnowledge, 0);
+  warp.clock[warp.index] = 1;
+  warp.lane_sync.fill(0);
+  for (auto& stack : warp.calls) stack.clear();
+  warp.stack_used.fill(0);
+  warp.delayed.clear();
+  warp.settling = false;
+  warp.writes_seen = launch.strong_writes;
+  warp.places_read.clear();
+  warp.register_limit = warp.register_changes = 0;
+  warp.has_undefined = false;
+  warp.undefined.reset();
+  warp.preds[kTruePredicate] = kAllLanes;
+  for (const SpecialUse& use : launch.program->specials)
+    for (int l = 0; l < kLanes; ++l) write_slot(warp, use.slot, use.bytes, l, special_value(warp, use.what, l));
+}
+
 void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
   Launch& launch = *block.launch;
   const auto& grid = launch.shape.grid;
@@ -172,35 +101,7 @@ void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
   std::ranges::fill(block.shared_history, WordHistory{});
   std::ranges::fill(block.local_written, std::uint8_t{0});
   for (std::byte& b : block.shared) b = static_cast<std::byte>(launch.seed * 131 + 0x5a);
-  for (Warp& warp : block.warps) {
-    const std::uint32_t first = warp.index * kLanes;
-    const std::uint32_t live = std::min<std::uint32_t>(block.threads - first, kLanes);
-    warp.exited = live == kLanes ? 0 : ~((Mask{1} << live) - 1);
-    warp.waiting = warp.carry = 0;
-    warp.pc.fill(launch.kernel->entry_pc);
-    warp.wait.fill(Wait::kNone);
-    warp.rotate = 0;
-    warp.cluster_phase.fill(0);
-    warp.copy_group.fill(0);
-    warp.bulk_group.fill(0);
-    warp.proxy_fence.fill(0);
-    warp.clock.assign(block.warps.size() + kFenceKnowledge, 0);
-    warp.clock[warp.index] = 1;
-    warp.lane_sync.fill(0);
-    for (auto& stack : warp.calls) stack.clear();
-    warp.stack_used.fill(0);
-    warp.delayed.clear();
-    warp.settling = false;
-    warp.writes_seen = launch.strong_writes;
-    warp.places_read.clear();
-    warp.register_limit = warp.register_changes = 0;
-    warp.has_undefined = false;
-    warp.undefined.reset();
-    warp.preds[kTruePredicate] = kAllLanes;
-    for (const SpecialUse& use : launch.program->specials)
-      for (int l = 0; l < kLanes; ++l)
-        write_slot(warp, use.slot, use.bytes, l, special_value(block, warp, use.what, l));
-  }
+  for (Warp& warp : block.warps) start_warp(warp);
 }
 
 }  // namespace
