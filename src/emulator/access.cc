@@ -60,7 +60,7 @@ void track(Warp& w, const Inst& i, int lane, std::uint8_t* flags, std::uint64_t 
 }
 
 std::byte* global(Warp& w, const Inst& i, int lane, std::uint64_t address, std::uint32_t bytes, Access access) {
-  if (!w.delayed.empty() && !w.settling) settle_overlap(w, lane, address, bytes);
+  if ((!w.delayed.empty() || w.block->met_writes != 0) && !w.settling) settle_overlap(w, lane, address, bytes);
   const Region* region = w.last_region;
   if (region == nullptr || address - region->base >= region->bytes) {
     region = w.launch->memory->below(address);
@@ -157,6 +157,11 @@ std::string name_at(const Warp& w, std::uint64_t address) {
   return w.launch->memory->below(address)->name;
 }
 
+std::string name_of_byte(const Warp& w, std::uint64_t address) {
+  const Region* region = w.launch->memory->below(address);
+  return "byte " + std::to_string(address - region->base) + " of " + region->name;
+}
+
 void keep_source(Warp& w, Space space, std::uint64_t address) {
   if (w.launch->overlay != nullptr && (space == Space::kGlobal || space == Space::kGeneric))
     if (const Region* region = w.launch->memory->below(address); region != nullptr)
@@ -219,7 +224,7 @@ Address bind_address(Binder& b, const Operand& what) {
 
 void take_cache_words(Binder& b) {
   b.take_one({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
-  b.take("nc");
+  b.out.non_coherent = b.take("nc");
   while (b.take_prefix("L1::") || b.take_prefix("L2::")) {
   }
 }

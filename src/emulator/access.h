@@ -21,7 +21,8 @@ std::byte* resolve(Warp& warp, const Inst& inst, int lane, std::uint64_t address
 // The flags of a place that has just been written, when it may lose its value again: shared, local and scratch memory.
 // Null for others.
 std::uint8_t* flags_at(Warp& warp, int lane, std::uint64_t address, Space space);
-std::string name_at(const Warp& warp, std::uint64_t address);  // of global memory
+std::string name_at(const Warp& warp, std::uint64_t address);       // of global memory
+std::string name_of_byte(const Warp& warp, std::uint64_t address);  // "byte 12 of tensor 0"
 
 // Called for bytes that were resolved for reading and are read later, by an asynchronous copy.
 void keep_source(Warp& warp, Space space, std::uint64_t address);

@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "overlay.h"
 #include "program.h"
+#include "read_only.h"
 #include "touched.h"
 #include "warp.h"
 
@@ -76,8 +77,9 @@ struct Block {
   std::map<std::uint32_t, MBarrier> mbarriers;               // by offset in shared memory
   std::vector<AsyncCopy> copies;                             // issued by this block's threads and not complete
   std::vector<std::vector<std::uint32_t>> register_changes;  // pcs of setmaxnreg, by warpgroup
-  bool dependency_met = false;                               // a thread has executed griddepcontrol.wait
+  bool triggered = false;                                    // ... griddepcontrol.launch_dependents
   std::uint64_t events = 0;                                  // shared-memory accesses so far, to order proxy fences
+  std::uint32_t met_writes = 0;                              // DelayedWrite::met of all warps
   bool done() const { return warps_done == warps.size(); }
   std::vector<std::byte> shared;  // offset 0 is shared address kSharedBase
   std::vector<std::uint8_t> shared_written;
@@ -95,6 +97,8 @@ inline bool Cluster::done() const {
     if (!block->done()) return false;
   return true;
 }
+
+class PlanTouches;
 
 struct LaunchShape {
   std::array<std::uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
@@ -132,7 +136,7 @@ struct LaunchSetup {
   std::uint64_t resident_limit = 132;  // blocks that the target runs at once
   bool profile = false;                // fill the traffic counters
   bool check_races = true;
-  const GlobalWrites* previous_writes = nullptr;  // of the launch before, when this one may overlap with it
+  PlanTouches* touches = nullptr;  // of a plan whose launches may run at the same time
   std::uint64_t grid_workspace_address = 0;
   std::size_t first_window = 4;    // clusters that share the processor while nobody waits for more
   std::uint64_t quantum = 10'000;  // instructions before a warp is made to pause
@@ -147,8 +151,12 @@ struct Launch : LaunchSetup {
   GlobalWrites writes;                                                            // race checker
   std::uint32_t fences = 0;                                                       // carried out so far
   std::unordered_map<std::uint64_t, std::vector<std::vector<Release>>> releases;  // by block, then warp
-  OldValues old_values;                                                           // see delayed.h
-  std::uint64_t strong_writes = 0;
+  std::uint32_t waited_release = 0;    // first fence of a warp behind griddepcontrol.wait; 0: none yet
+  bool waited = false;                 // a thread has executed griddepcontrol.wait ...
+  bool waited_before_trigger = false;  // ... in a block that had not yet triggered
+  ReadOnlyBytes read_only;             // race checker
+  OldValues old_values;                // see delayed.h
+  std::uint32_t strong_writes = 0;
   std::vector<std::byte> grid_workspace;  // what %envreg1/2 point to in a cooperative launch
 
   std::uint64_t draw();

@@ -69,8 +69,15 @@ void breakpoint(Warp& w, const Inst& i, Mask lanes) {
   report(w, i, std::countr_zero(lanes), "executes brkpt, which is an error without a debugger");
 }
 void nothing(Warp&, const Inst&, Mask) {}
+// Launches run one after another, so nothing has to wait; the checkers have to know. See plan_order.h.
 void wait_for_dependency(Warp& w, const Inst&, Mask) {
-  w.block->dependency_met = true;
+  settle_all(w);  // what this warp has written was written before
+  w.fence(FenceKnowledge::kWaited) = 1;
+  w.launch->waited = true;
+  if (!w.block->triggered) w.launch->waited_before_trigger = true;
+}
+void trigger_dependents(Warp& w, const Inst&, Mask) {
+  w.block->triggered = true;
 }
 
 }  // namespace
@@ -119,8 +126,8 @@ bool Decoder::decode_flow(const PtxInstruction& in, Binder& b) {
   } else if (op == "pmevent") {
     inst.fn = &nothing;
     emit(inst);
-  } else if (op == "griddepcontrol") {  // launches run one after another
-    inst.fn = b.take("wait") ? &wait_for_dependency : &nothing;
+  } else if (op == "griddepcontrol") {
+    inst.fn = b.take("wait") ? &wait_for_dependency : &trigger_dependents;
     emit(inst);
   } else {
     return false;

@@ -36,16 +36,22 @@ void put_values(Warp& w, const Uses& uses, const std::vector<std::uint8_t>& valu
 
 // The instruction once more, with the sources that it had.
 void settle(Warp& w, std::size_t n) {
-  const DelayedWrite write = std::move(w.delayed[n]);
+  DelayedWrite write = std::move(w.delayed[n]);
+  w.block->met_writes -= write.met;
   w.delayed.erase(w.delayed.begin() + static_cast<std::ptrdiff_t>(n));
   const Inst& inst = w.launch->program->code[write.pc];
   const Uses& uses = w.launch->program->uses[write.pc];
   const std::vector<std::uint8_t> kept = values_of(w, uses);  // all of them before any is replaced
   put_values(w, uses, write.sources);
   const bool had_undefined = std::exchange(w.has_undefined, false);
+  std::swap(w.clock, write.clock);  // for the race checker it happens when it was issued
   w.settling = true;
+  w.settling_met = write.met;
   inst.fn(w, inst, write.lanes);
   w.settling = false;
+  std::swap(w.clock, write.clock);
+  std::uint32_t& seen = w.fence(FenceKnowledge::kSeen);
+  seen = std::max(seen, write.clock[write.clock.size() - kFenceKnowledge + std::size_t(FenceKnowledge::kSeen)]);
   w.has_undefined = had_undefined;
   put_values(w, uses, kept);
 }
@@ -66,19 +72,30 @@ bool delay(Warp& w, const Inst& inst, Mask lanes, const std::uint64_t* at, std::
   made.bytes = bytes;
   made.lanes = lanes;
   std::copy_n(at, kLanes, made.at.begin());
+  made.clock = w.clock;
   made.sources = values_of(w, w.launch->program->uses[made.pc]);
   return true;
 }
 
 void settle_overlap(Warp& w, int lane, std::uint64_t address, std::uint32_t bytes) {
-  for (std::size_t n = 0; n < w.delayed.size();) {
-    const DelayedWrite& write = w.delayed[n];
-    const std::uint64_t at = write.at[static_cast<std::size_t>(lane)];
-    if ((write.lanes >> lane & 1) != 0 && at < address + bytes && address < at + write.bytes)
+  auto touches = [&](const DelayedWrite& write, Mask lanes) {
+    for (lanes &= write.lanes; lanes != 0; lanes &= lanes - 1)
+      if (const std::uint64_t at = write.at[static_cast<std::size_t>(std::countr_zero(lanes))];
+          at < address + bytes && address < at + write.bytes)
+        return true;
+    return false;
+  };
+  for (std::size_t n = 0; n < w.delayed.size();)
+    if (touches(w.delayed[n], Mask{1} << lane))
       settle(w, n);
     else
       ++n;
-  }
+  for (Warp& other : w.block->warps)
+    for (std::size_t n = 0; w.block->met_writes != 0 && n < other.delayed.size();)
+      if (other.delayed[n].met && touches(other.delayed[n], kAllLanes))
+        settle(other, n);
+      else
+        ++n;
 }
 
 void settle_all(Warp& w) {
@@ -92,6 +109,7 @@ void keep_old_value(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   if (bytes > 16 || region == nullptr || offset >= region->bytes || region->bytes - offset < bytes) return;
   OldValue& old = w.launch->old_values[address];
   old.number = ++w.launch->strong_writes;
+  old.met = w.settling_met;
   old.block = w.block->linear;
   old.warp = w.index;
   old.bytes = bytes;
@@ -106,7 +124,8 @@ const OldValue* old_value(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   const auto found = w.launch->old_values.find(address);
   if (found == w.launch->old_values.end()) return nullptr;
   const OldValue& old = found->second;
-  if (old.bytes != bytes || old.number <= w.writes_seen || (old.block == w.block->linear && old.warp == w.index))
+  if (old.bytes != bytes || old.number <= w.fence(FenceKnowledge::kNewest)) return nullptr;
+  if (old.block == w.block->linear && (old.warp == w.index || old.met || old.number <= w.block_writes_seen))
     return nullptr;
   if (w.places_read.size() >= kMostPlaces || std::ranges::find(w.places_read, address) != w.places_read.end())
     return nullptr;
@@ -120,13 +139,37 @@ void note_read(Warp& w, std::uint64_t address) {
 
 void meet_order(Warp& w) {
   settle_all(w);
-  w.writes_seen = w.launch->strong_writes;
+  for (Warp& other : w.block->warps)
+    for (std::size_t n = 0; w.block->met_writes != 0 && n < other.delayed.size();)
+      if (other.delayed[n].met)
+        settle(other, n);
+      else
+        ++n;
+  w.fence(FenceKnowledge::kNewest) = w.launch->strong_writes;
   w.places_read.clear();
+}
+
+void meet_block(Warp& w) {
+  for (DelayedWrite& write : w.delayed) {
+    w.block->met_writes += !write.met;
+    write.met = true;
+  }
+}
+
+void leave_meeting(Warp& w) {
+  w.block_writes_seen = w.launch->strong_writes;
+  if (w.launch->old_values.empty()) return;
+  for (const Warp& other : w.block->warps)  // what one has read, none reads an older value of
+    for (const std::uint64_t address : other.places_read)
+      if (&other != &w && w.places_read.size() < kMostPlaces &&
+          std::ranges::find(w.places_read, address) == w.places_read.end())
+        w.places_read.push_back(address);
 }
 
 void settle_one(Warp& w) {
   const std::uint64_t word = w.block->cluster->draw();
   const std::size_t n = w.delayed.size();
+  if ((word >> 62 & 1) != 0 && n < kMostDelayed) return;
   settle(w, (word & 1) != 0 ? n - 1 : static_cast<std::size_t>((word >> 1) % n));
 }
 

@@ -73,8 +73,8 @@ void start_warp(Warp& warp) {
   for (auto& stack : warp.calls) stack.clear();
   warp.stack_used.fill(0);
   warp.delayed.clear();
-  warp.settling = false;
-  warp.writes_seen = launch.strong_writes;
+  warp.settling = warp.settling_met = false;
+  warp.fence(FenceKnowledge::kNewest) = warp.block_writes_seen = launch.strong_writes;
   warp.places_read.clear();
   warp.register_limit = warp.register_changes = 0;
   warp.has_undefined = false;
@@ -95,7 +95,8 @@ void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
   block.fence_clock.clear();
   block.exited = block.warps_done = 0;
   block.register_changes.clear();
-  block.dependency_met = false;
+  block.triggered = false;
+  block.met_writes = 0;
   block.barriers = {};
   std::ranges::fill(block.shared_written, std::uint8_t{0});
   std::ranges::fill(block.shared_history, WordHistory{});

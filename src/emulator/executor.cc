@@ -142,7 +142,8 @@ enum class Next : std::uint8_t { kSame, kChoose, kPause };  // same group, choos
 Next flow(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes, Mask exec) {
   set_pc(w, lanes, pc + 1);
   if (exec == 0) return Next::kChoose;
-  if (!w.delayed.empty() && inst.flow >= Flow::kReturn) {  // before it waits, its writes become visible, one a turn
+  // Before it ends or waits, other than for its block, its writes become visible, one a turn.
+  if (!w.delayed.empty() && inst.flow >= Flow::kReturn && inst.flow != Flow::kBarrier) {
     set_pc(w, lanes, pc);
     return Next::kPause;
   }
@@ -246,6 +247,15 @@ std::uint64_t run_warp(Warp& w, std::uint64_t quantum) {
           break;
         }
         g.pc = exec != 0 ? target : g.pc + 1;
+      } else if (inst.flow == Flow::kSwitch) {
+        w.now = g.pc;
+        if (exec != 0) inst.fn(w, inst, exec);
+        ++g.pc;
+        pause = exec != 0 && w.block->cluster->draw() % 4 == 0;
+        if (pause) {
+          set_pc(w, g.lanes, g.pc);
+          break;
+        }
       } else if (inst.flow == Flow::kWarpSync && all_together(w, inst, g.lanes, exec)) {
         w.now = g.pc;
         if (w.has_undefined) follow_exchange(w, inst, g.pc, exec);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "access.h"
+#include "plan_touches.h"
 #include "race.h"
 
 namespace kf::emulator {
@@ -37,29 +38,45 @@ std::string describe_writer(const Launch& launch, const GlobalWrite& write) {
          triple(std::uint32_t{write.warp} * kLanes + write.lane, block) + " at " + describe_source(launch, where);
 }
 
-std::string place_of(const Warp& warp, std::uint64_t address) {
-  const Region* region = warp.launch->memory->below(address);
-  return "byte " + std::to_string(address - region->base) + " of " + region->name;
-}
-
 bool ordered(const Warp& warp, int lane, const GlobalWrite& write) {
   if (write.block != warp.block->linear) return race_ordered_across(warp, write.block, write.warp, write.time);
   if (write.warp != warp.index) return warp.clock[write.warp] >= write.time;
   return write.lane == lane || warp.lane_sync[static_cast<std::size_t>(lane)] > write.time;
 }
 
-void check_dependency(Warp& warp, const Inst& inst, int lane, std::uint64_t word, std::uint8_t mask, Access access) {
-  const GlobalWrites::Page* page = warp.launch->previous_writes->find(word);
-  if (page == nullptr) return;
-  const GlobalWrite& write = (*page)[word % GlobalWrites::kPageBytes / 4];
-  if (write.time == 0 || (write.bytes & mask) == 0) return;
-  report(
-      warp, inst, lane,
-      Found{Checker::kDependency,
-            std::string(access == Access::kRead ? "reads " : "writes ") + place_of(warp, word) +
-                ", which the launch before writes, and this block has not executed griddepcontrol.wait: with pdl both "
-                "run at the same time",
-            {source_place(*warp.launch, write.source, "wrote")}});
+[[noreturn]] void racing(Warp& warp, const Inst& inst, int lane, std::uint64_t address, Access access,
+                         const GlobalWrite& write) {
+  const Launch& launch = *warp.launch;
+  report(warp, inst, lane,
+         Found{Checker::kRace,
+               std::string("race on global memory: ") + (access == Access::kRead ? "reads " : "updates ") +
+                   name_of_byte(warp, address) + ", which " + describe_writer(launch, write) +
+                   " wrote; no barrier, and no fences on both sides, lie between them",
+               {source_place(launch, write.source, "wrote")}});
+}
+
+constexpr const char* kReadOnlyRule =
+    "; what ld.global.nc (__ldg, const __restrict__) reads must not change while the launch runs";
+
+[[noreturn]] void read_of_written(Warp& warp, const Inst& inst, int lane, std::uint64_t address,
+                                  const GlobalWrite& write) {
+  report(warp, inst, lane,
+         Found{Checker::kRace,
+               "reads " + name_of_byte(warp, address) + " through the non-coherent path, which " +
+                   describe_writer(*warp.launch, write) + " wrote" + kReadOnlyRule,
+               {source_place(*warp.launch, write.source, "wrote")}});
+}
+
+void check_read_only(Warp& warp, const Inst& inst, int lane, std::uint64_t address, std::uint32_t bytes) {
+  const auto source = warp.launch->read_only.reader(address, bytes);
+  if (!source) return;
+  Inst where;
+  where.source = *source;
+  report(warp, inst, lane,
+         Found{Checker::kRace,
+               "writes " + name_of_byte(warp, address) + ", which " + describe_source(*warp.launch, where) +
+                   " has read through the non-coherent path" + kReadOnlyRule,
+               {source_place(*warp.launch, *source, "read")}});
 }
 
 }  // namespace
@@ -67,7 +84,7 @@ void check_dependency(Warp& warp, const Inst& inst, int lane, std::uint64_t word
 bool global_read_needs_check(const Warp& warp, std::uint64_t low, std::uint64_t high) {
   const Launch& launch = *warp.launch;
   if (!launch.check_races) return false;
-  if (launch.previous_writes != nullptr && !warp.block->dependency_met) return true;
+  if (launch.touches != nullptr) return true;
   if (launch.writes.empty()) return false;
   constexpr std::uint64_t kPage = GlobalWrites::kPageBytes;
   if (high / kPage - low / kPage > 32) return true;
@@ -81,23 +98,20 @@ void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t add
   Launch& launch = *warp.launch;
   if (!launch.check_races) return;
   const bool strong = inst.strong || access == Access::kAtomic;
-  const bool early = launch.previous_writes != nullptr && !warp.block->dependency_met;
+  if (access != Access::kRead && !launch.read_only.empty()) check_read_only(warp, inst, lane, address, bytes);
   const std::uint64_t end = address + bytes;
   for (std::uint64_t word = address & ~std::uint64_t{3}; word < end; word += 4) {
     const std::uint64_t first = std::max(address, word), last = std::min(end, word + 4);
     const auto mask = static_cast<std::uint8_t>(((1u << (last - first)) - 1) << (first - word));
-    if (early) check_dependency(warp, inst, lane, word, mask, access);
+    if (launch.touches != nullptr) launch.touches->touch(warp, inst, lane, word, mask, access);
     GlobalWrites::Page* page = access == Access::kRead ? launch.writes.find(word) : launch.writes.make(word);
     if (page == nullptr) continue;
     GlobalWrite& write = (*page)[word % GlobalWrites::kPageBytes / 4];
-    const bool suspect = access == Access::kRead ? !strong : access == Access::kAtomic && !write.strong;
+    const bool suspect =
+        access == Access::kRead ? !strong || !write.strong : access == Access::kAtomic && !write.strong;
     if (suspect && write.time != 0 && (write.bytes & mask) != 0 && !ordered(warp, lane, write))
-      report(warp, inst, lane,
-             Found{Checker::kRace,
-                   std::string("race on global memory: ") + (access == Access::kRead ? "reads " : "updates ") +
-                       place_of(warp, first) + ", which " + describe_writer(launch, write) +
-                       " wrote; no barrier, and no fences on both sides, lie between them",
-                   {source_place(launch, write.source, "wrote")}});
+      racing(warp, inst, lane, first, access, write);
+    if (inst.non_coherent && (write.ever & mask) != 0) read_of_written(warp, inst, lane, first, write);
     if (strong && write.time != 0) {
       std::uint32_t& seen = warp.fence(FenceKnowledge::kSeen);
       seen = std::max(seen, write.released);
@@ -109,9 +123,11 @@ void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t add
     const bool again = write.time == now && write.block == block && write.warp == index && write.lane == l;
     std::uint32_t released = warp.fence(FenceKnowledge::kReleased);
     if (access == Access::kAtomic) released = std::max(released, write.released);  // heads a longer release sequence
-    write = {
-        now,   block, inst.source, released, index, l, static_cast<std::uint8_t>(again ? write.bytes | mask : mask),
-        strong};
+    GlobalWrite made{now, block, inst.source, released, index, l};
+    made.bytes = (again ? write.bytes | mask : mask) & 0xf;
+    made.ever = (write.ever | mask) & 0xf;
+    made.strong = strong;
+    write = made;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Races on global memory, inside a block and between blocks. Who wrote each word of a launch last is kept; a weak
-// read, or an atomic over a weak write, must be ordered after it by barriers or by fences on both sides.
+// read, or a strong read or an atomic of a weak write, must be ordered after it by barriers or by fences on both sides.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -20,8 +20,9 @@ struct GlobalWrite {
   std::uint32_t block = 0, source = 0;
   std::uint32_t released = 0;  // the writer's last fence
   std::uint8_t warp = 0, lane = 0;
-  std::uint8_t bytes = 0;  // a mask of the word's four
-  bool strong = false;     // atomic, relaxed, release, volatile
+  std::uint8_t bytes : 4 = 0;  // a mask of the word's four
+  std::uint8_t ever : 4 = 0;   // ... of those that anybody wrote
+  bool strong = false;         // atomic, relaxed, release, volatile
 };
 
 // The words that one launch wrote, by page. Only the first kMostPages pages are followed, so that a launch with
@@ -52,8 +53,8 @@ class GlobalWrites {
   mutable std::array<Recent, 256> recent_{};
 };
 
-// Looks at one access to global memory and remembers it. Reports races, and accesses to what the launch before
-// wrote while griddepcontrol.wait is still to come.
+// Looks at one access to global memory and remembers it. Reports races, with other launches too where the plan lets
+// them run at the same time, and writes to what ld.global.nc reads.
 void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t address, std::uint32_t bytes,
                        Access access);
 // Whether any of the bytes from `low` to `high` need a look when they are read.

@@ -21,7 +21,8 @@ void check_budget(Launch& launch, Warp& warp) {
                                      " steps: it loops without end, or waits for a block that cannot run"});
 }
 
-// One turn for each warp, in a random order. True when anything ran.
+// One turn for each warp, in a random order; now and then only for some, so that other blocks come between. True when
+// anything ran.
 bool run_block(Block& block) {
   Launch& launch = *block.launch;
   std::vector<std::uint32_t> order(block.warps.size());
@@ -30,13 +31,17 @@ bool run_block(Block& block) {
     order[n] = order[at];
     order[at] = static_cast<std::uint32_t>(n);
   }
-  std::uint64_t ran = 0;
+  const std::uint64_t word = block.cluster->draw();
+  std::uint64_t turns = word % 4 != 0 ? order.size() : 1 + (word >> 8) % order.size();
+  bool ran = false;
   for (const std::uint32_t n : order) {
     if (block.warps[n].exited == kAllLanes) continue;
-    ran += run_warp(block.warps[n], launch.quantum);
+    const bool did = run_warp(block.warps[n], launch.quantum) != 0;
+    ran = ran || did;
     check_budget(launch, block.warps[n]);
+    if (did && --turns == 0) break;
   }
-  return ran != 0;
+  return ran;
 }
 
 [[noreturn]] void deadlock(const Block& block) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "executor.h"
+#include "plan_touches.h"
 #include "side_by_side.h"
 #include "traffic.h"
 
@@ -22,6 +23,15 @@ std::unexpected<DeviceFault> unsupported(const kf::Launch& launch, const std::st
 
 std::uint64_t product(const auto& of) {
   return std::uint64_t{of[0]} * of[1] * of[2];
+}
+
+OrFault<void> check_order(const ResolvedPlan& plan) {
+  for (std::size_t n = 0; n < plan.launches.size(); ++n)
+    for (const int before : plan.launches[n].after)
+      if (before < 0 || static_cast<std::size_t>(before) >= n)
+        return refused(plan.launches[n],
+                       "waits for launch " + std::to_string(before) + ", which is not an earlier one");
+  return {};
 }
 
 OrFault<void> check_limits(const kf::Launch& launch, const Kernel& kernel, const DeviceFacts& target) {
@@ -139,11 +149,13 @@ LaunchCounts bytes_moved(std::string id, std::int64_t bytes, const DeviceFacts& 
 
 OrFault<std::vector<LaunchCounts>> run_plan(const PlanRun& run, Buffers& buffers, GlobalMemory& memory,
                                             const DeviceFacts& target) {
+  if (auto fine = check_order(*run.plan); !fine) return std::unexpected(fine.error());
   std::vector<LaunchCounts> counts;
   std::uint64_t number = 0;
-  GlobalWrites previous;
-  const bool overlapping = std::ranges::any_of(run.plan->launches, [](const auto& one) { return one.flags.pdl; });
+  PlanTouches touches(run.plan->launches);
+  const bool overlapping = PlanOrder::overlaps(run.plan->launches);
   for (const kf::Launch& one : run.plan->launches) {
+    touches.start(static_cast<std::size_t>(&one - run.plan->launches.data()));
     if (one.kind == kf::Launch::Kind::kMemcpy) {
       auto copied = copy_bytes(one, run, buffers, target);
       if (!copied) return std::unexpected(copied.error());
@@ -170,7 +182,7 @@ OrFault<std::vector<LaunchCounts>> run_plan(const PlanRun& run, Buffers& buffers
     launch.profile = run.profile;
     if (run.disturbance != nullptr) disturb(launch, *run.disturbance);
     launch.check_races = !run.profile;
-    if (one.flags.pdl && number > 1) launch.previous_writes = &previous;
+    if (overlapping && launch.check_races) launch.touches = &touches;
     if (one.flags.cooperative && product(one.grid) > launch.resident_limit)
       return refused(one, "a cooperative grid of " + std::to_string(product(one.grid)) + " blocks, " +
                               std::to_string(launch.resident_limit) + " can be resident");
@@ -182,14 +194,13 @@ OrFault<std::vector<LaunchCounts>> run_plan(const PlanRun& run, Buffers& buffers
     }
     std::optional<DeviceFault> fault;
     try {
-      // A launch that may overlap with the next one leaves a list of its writes.
-      if (run.crew == nullptr || overlapping || !run_side_by_side(launch, *run.crew)) run_grid(launch);
+      if (run.crew == nullptr || !run_side_by_side(launch, *run.crew)) run_grid(launch);
     } catch (const Stop& stop) {
       fault = stop.fault;
     }
     if (launch.grid_workspace_address != 0) memory.remove(launch.grid_workspace_address);
     if (fault) return std::unexpected(*std::move(fault));
-    previous = std::move(launch.writes);
+    touches.end(launch.waited, launch.waited_before_trigger);
     if (run.profile) {
       counts.push_back(counts_of(launch, static_cast<std::int64_t>(product(one.grid))));
       counts.back().id = one.id;

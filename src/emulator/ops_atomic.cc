@@ -30,6 +30,7 @@ void atomic(Warp& w, const Inst& i, Mask lanes) {
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
     const std::uint64_t at = addresses[l] = address_of(w, i.a, (i.mode & 0x80) != 0, i.imm, l);
+    if (w.settling) keep_old_value(w, at, bytes * elements);
     std::byte* place = resolve(w, i, l, at, bytes * elements, space, Access::kAtomic);
     if (!w.launch->old_values.empty()) note_read(w, at);
     const bool shared_space = space == Space::kShared || at - kSharedWindow < kWindowBytes;
@@ -126,6 +127,7 @@ bool bind_update(Binder& b, bool returns) {
   b.out.mode = static_cast<std::uint8_t>(static_cast<int>(address.space) | (address.narrow ? 0x80 : 0));
   b.out.width = static_cast<std::uint8_t>(type);
   b.out.fn = type == Type::kB128 ? &atomic128 : &atomic;
+  if (returns && address.space <= Space::kGlobal) b.out.flow = Flow::kSwitch;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "global_race.h"
 #include "lanes.h"
 #include "race.h"
+#include "read_only.h"
 #include "traffic.h"
 #include "undefined.h"
 
@@ -157,7 +158,7 @@ void addresses(const Warp& w, const Inst& i, Mask lanes, std::uint64_t* at) {
 }
 
 void settle_overlaps(Warp& w, Space space, const std::uint64_t* at, Mask lanes, std::uint32_t bytes) {
-  if (w.delayed.empty() || w.settling || space > Space::kGlobal) return;
+  if ((w.delayed.empty() && w.block->met_writes == 0) || w.settling || space > Space::kGlobal) return;
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
     settle_overlap(w, l, at[l], bytes);
@@ -201,6 +202,7 @@ void load(Warp& w, const Inst& i, Mask lanes) {
   w.may_be_unwritten = true;
   resolve_all(w, i, at, lanes, bytes, space, false, from);
   w.may_be_unwritten = false;
+  if (i.non_coherent) note_read_only(w, i, at, lanes, bytes);
   if (space <= Space::kGlobal && !w.launch->old_values.empty())
     each_lane(lanes, [&](int l) {
       if (!i.strong || i.orders)
@@ -296,6 +298,7 @@ bool bind_access(Binder& b, bool is_store) {
     if (k == 0) b.out.extra = at;
   }
   b.out.fn = is_store ? &store : &load;
+  if (b.out.strong && address.space <= Space::kGlobal) b.out.flow = Flow::kSwitch;
   return true;
 }
 
@@ -335,7 +338,11 @@ bool bind_discard(Binder& b) {
 
 bool bind_memory(Binder& b) {
   const std::string_view op = b.op();
-  if (op == "ld" || op == "ldu") return bind_access(b, false);
+  if (op == "ld" || op == "ldu") {
+    if (!bind_access(b, false)) return false;
+    b.out.non_coherent |= op == "ldu";
+    return true;
+  }
   if (op == "st") return b.in.has("async") ? false : bind_access(b, true);
   if (op == "prefetch" || op == "prefetchu" || op == "applypriority") {
     if (b.in.has("tensormap")) b.refuse("tensor maps");

@@ -27,6 +27,7 @@ using Handler = void (*)(Warp& warp, const Inst& inst, Mask lanes);
 // end or wait.
 enum class Flow : std::uint8_t {
   kNext,
+  kSwitch,  // ... and other warps may come between it and the next one: strong accesses to global memory
   kBranch,
   kBranchIndexed,
   kCall,
@@ -50,6 +51,7 @@ struct Inst {
   bool guard_negated = false;
   bool orders = false;               // acquire, release: orders other accesses of its thread
   bool strong = false;               // relaxed, volatile and stronger: may race with other strong accesses
+  bool non_coherent = false;         // ld.global.nc, ldu: what it reads must not change
   std::uint8_t mode = 0, width = 0;  // meaning is the family's own
   std::uint32_t guard = kNoSlot;     // predicate index
   Slot d = kNoSlot, a = kNoSlot, b = kNoSlot, c = kNoSlot, e = kNoSlot;

@@ -32,6 +32,11 @@ bool ordered(const Warp& warp, int lane, const Touch& earlier) {
                {source_place(launch, other.source, before)}});
 }
 
+void sync_lanes(Warp& warp, Mask lanes) {
+  const std::uint32_t now = ++warp.clock[warp.index];
+  each_lane(lanes, [&](int l) { warp.lane_sync[static_cast<std::size_t>(l)] = now; });
+}
+
 bool same_thread(const Touch& a, const Touch& b) {
   return a.warp == b.warp && a.lane == b.lane && a.rank == b.rank;
 }
@@ -113,7 +118,7 @@ void race_check_lanes(Warp& warp, const Inst& inst, Mask lanes, const std::uint3
 }
 
 void race_publish(Warp& warp, std::vector<std::uint32_t>& clock) {
-  meet_order(warp);
+  meet_block(warp);
   clock.resize(warp.clock.size());
   for (std::size_t k = 0; k < clock.size(); ++k) clock[k] = std::max(clock[k], warp.clock[k]);
   ++warp.clock[warp.index];
@@ -123,7 +128,8 @@ void race_join(Warp& warp, const std::vector<std::uint32_t>& clock) {
   for (std::size_t k = 0; k < clock.size(); ++k)
     if (k != warp.index) warp.clock[k] = std::max(warp.clock[k], clock[k]);
   ++warp.clock[warp.index];
-  race_warp_sync(warp, kAllLanes);
+  leave_meeting(warp);
+  sync_lanes(warp, kAllLanes);
 }
 
 void race_release(Warp& warp) {
@@ -135,6 +141,7 @@ void race_release(Warp& warp) {
   for (std::size_t k = 0; k < of_block.size(); ++k)
     if (of_block[k].empty() || of_block[k].back().epoch < warp.clock[k]) of_block[k].push_back({warp.clock[k], number});
   warp.fence(FenceKnowledge::kReleased) = number;
+  if (launch.waited_release == 0 && warp.fence(FenceKnowledge::kWaited) != 0) launch.waited_release = number;
   ++warp.clock[warp.index];
 }
 
@@ -151,6 +158,11 @@ bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t in
   return first != all.end() && first->fence <= warp.fence(FenceKnowledge::kAcquired);
 }
 
+bool race_has_waited(const Warp& warp) {
+  const std::uint32_t release = warp.launch->waited_release;
+  return warp.fence(FenceKnowledge::kWaited) != 0 || (release != 0 && warp.fence(FenceKnowledge::kAcquired) >= release);
+}
+
 void race_fence(Warp& warp) {
   race_release(warp);
   std::uint32_t& acquired = warp.fence(FenceKnowledge::kAcquired);
@@ -160,9 +172,8 @@ void race_fence(Warp& warp) {
 }
 
 void race_warp_sync(Warp& warp, Mask lanes) {
-  meet_order(warp);
-  const std::uint32_t now = ++warp.clock[warp.index];
-  each_lane(lanes, [&](int l) { warp.lane_sync[static_cast<std::size_t>(l)] = now; });
+  settle_all(warp);
+  sync_lanes(warp, lanes);
 }
 
 }  // namespace kf::emulator

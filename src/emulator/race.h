@@ -31,6 +31,8 @@ void race_release(Warp& warp);
 void race_acquire(Warp& warp);
 // Whether what the given warp of another block did at `time` was released before `warp` acquired.
 bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t index, std::uint32_t time);
+// Whether griddepcontrol.wait lies behind this warp: its own, or one of a warp that it is ordered after.
+bool race_has_waited(const Warp& warp);
 // bar.warp.sync of these lanes.
 void race_warp_sync(Warp& warp, Mask lanes);
 

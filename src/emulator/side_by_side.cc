@@ -67,8 +67,8 @@ void work(Share& share, Progress& progress) {
 bool worthwhile(const Launch& launch, const Crew& crew) {
   const auto& block = launch.shape.block;
   const std::uint64_t clusters = clusters_of(launch.shape);
-  return crew.size() > 1 && !launch.shape.cooperative && launch.previous_writes == nullptr &&
-         !launch.kernel->entangled && clusters > 1 && clusters < 0xffff'ffffu &&
+  return crew.size() > 1 && !launch.shape.cooperative && launch.touches == nullptr && !launch.kernel->entangled &&
+         clusters > 1 && clusters < 0xffff'ffffu &&
          std::uint64_t{block[0]} * block[1] * block[2] * clusters >= kWorthwhile;
 }
 

@@ -208,7 +208,7 @@ void follow_undefined(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes, M
       used(w, inst, found, "takes as its member mask");
     return;
   }
-  switch (inst.flow != Flow::kNext && uses.spread != Spread::kUse ? Spread::kUse : uses.spread) {
+  switch (inst.flow > Flow::kSwitch && uses.spread != Spread::kUse ? Spread::kUse : uses.spread) {
     case Spread::kUse:
       require_defined(w, inst, uses, exec, true);
       return combine(w, uses, exec, 0);

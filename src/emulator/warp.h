@@ -25,9 +25,11 @@ struct Stop {
 };
 
 // Numbers of fences, behind a clock's times: what has been acquired from; the last one that this warp, or one that it
-// has met at a barrier, carried out; what flags that were read had been released by, which a fence acquires from.
-enum class FenceKnowledge : std::uint8_t { kAcquired, kReleased, kSeen };
-inline constexpr std::size_t kFenceKnowledge = 3;
+// has met at a barrier, carried out; what flags that were read had been released by, which a fence acquires from. 1
+// when griddepcontrol.wait has been executed by it or by one that it has met. Launch::strong_writes at the last fence
+// of either.
+enum class FenceKnowledge : std::uint8_t { kAcquired, kReleased, kSeen, kWaited, kNewest };
+inline constexpr std::size_t kFenceKnowledge = 5;
 
 // Why a lane does not run.
 enum class Wait : std::uint8_t { kNone, kWarpSync, kBarrier, kClusterBarrier, kExited };
@@ -73,9 +75,9 @@ struct alignas(64) Warp {
   std::unique_ptr<Undefined> undefined;
   std::vector<DelayedWrite> delayed;                       // see delayed.h
   std::uint32_t register_limit = 0, register_changes = 0;  // setmaxnreg: the last one (0: none yet), how many
-  std::uint64_t writes_seen = 0;                           // Launch::strong_writes at the last fence or barrier
-  std::vector<std::uint64_t> places_read;                  // since then, by strong loads that had a choice
-  bool settling = false;                                   // one of them is being carried out
+  std::uint32_t block_writes_seen = 0;                     // Launch::strong_writes at the last barrier
+  std::vector<std::uint64_t> places_read;                  // since the last fence, by strong loads that had a choice
+  bool settling = false, settling_met = false;             // one of them is being carried out; DelayedWrite::met
   bool parked = false;                                     // nothing to run until another warp acts
   // Race checker: what this warp knows of each warp's time; then a word for each FenceKnowledge.
   std::vector<std::uint32_t> clock;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Broken PTX must end in an error or a finding, never in a crash. emulator_fuzz CORPUS RUNS [SEED]: changes the
-// corpus' modules at random, loads each, and launches its kernel for a few thousand steps. The input at work when
-// the process dies is in ./crash.ptx. LLVMFuzzerTestOneInput is for clang's -fsanitize=fuzzer, without main.
+// corpus' modules at random, loads each, and launches its kernel, once or three times, for a few thousand steps. The
+// input at work when the process dies is in ./crash.ptx. LLVMFuzzerTestOneInput is for clang's -fsanitize=fuzzer,
+// without main.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -48,7 +49,13 @@ void run_once(const std::string& ptx) {
   launch.shared_bytes = 4096;
   for (int n = 0; n < 3; ++n) launch.args.push_back({kf::Arg::Kind::kTensor, n, 0, 8});
   launch.args.push_back({kf::Arg::Kind::kScalar, 0, 1024, 4});
-  plan.launches = {launch};
+  // One launch; a chain; a chain of dependent launches; launches that may run at the same time.
+  const std::size_t form = ptx.size() % 4;
+  for (int n = 0; n < (form == 0 ? 1 : 3); ++n) {
+    if (n > 0 && form != 3) launch.after = {n - 1};
+    launch.flags.pdl = form == 2;
+    plan.launches.push_back(launch);
+  }
   if (device->run(*module, plan, buffers, {}, {})) ++g_counts.ran;
 }
 

@@ -239,7 +239,24 @@ TEST(Findings, ADependentLaunchMustWaitBeforeItTouchesWhatTheOneBeforeWrites) {
     return fault_of(bench.pointer(in).pointer(out).launches("k", {{1}, {64}}, 2, true));
   };
   EXPECT_EQ(run(" asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");"), "");
-  EXPECT_THAT(run(""), AllOf(HasSubstr("which the launch before writes"), HasSubstr("griddepcontrol.wait")));
+  EXPECT_THAT(run(""), AllOf(HasSubstr("which launch k[0] of kernel k writes at kernel.cu:1"),
+                             HasSubstr("griddepcontrol.wait")));
+}
+
+TEST(Findings, AFlagThatIsWrittenWeaklyIsARaceWithAStrongRead) {
+  KF_NEEDS_NVRTC();
+  const auto message = [](const char* write) {
+    return finding(
+        std::string("__device__ int flag; extern \"C\" __global__ void k(const float* x, float* y, int n) {\n"
+                    "  if (blockIdx.x == 0) { y[0] = x[0]; __threadfence();\n  ") +
+            write +
+            " }\n"
+            "  else { while (*(volatile int*)&flag == 0) {} __threadfence(); y[1] = y[0]; } }",
+        1, 256, 2);
+  };
+  EXPECT_EQ(message("*(volatile int*)&flag = 1;"), "");
+  EXPECT_THAT(message("flag = 1;"), AllOf(HasSubstr("race on global memory: reads"), HasSubstr("kernel.cu:4"),
+                                          HasSubstr("at kernel.cu:3"), HasSubstr("ld.volatile")));
 }
 
 }  // namespace

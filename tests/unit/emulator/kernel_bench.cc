@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_bench.h"
 
+#include <utility>
+
 namespace kf::emulator_test {
 
 KernelBench::KernelBench(const std::string& ptx, EmulatorOptions options) {
@@ -39,12 +41,26 @@ ResolvedPlan KernelBench::plan_of(const std::string& entry, const Shape& shape, 
   one.args = std::move(args_);
   args_.clear();
   one.flags.pdl = pdl;
-  plan.launches.assign(static_cast<std::size_t>(times), one);
+  for (int n = 0; n < times; ++n) {
+    plan.launches.push_back(one);
+    if (times > 1) plan.launches.back().id += "[" + std::to_string(n) + "]";
+    if (n > 0) plan.launches.back().after = {n - 1};
+  }
   return plan;
 }
 
 OrFault<void> KernelBench::launches(const std::string& entry, const Shape& shape, int times, bool pdl) {
   return device_->run(module_, plan_of(entry, shape, times, pdl), buffers_, {}, {});
+}
+
+KernelBench& KernelBench::then(const std::string& entry, const Shape& shape, std::vector<int> after, bool pdl) {
+  plan_.launches.push_back(plan_of(entry, shape, 1, pdl).launches[0]);
+  plan_.launches.back().after = std::move(after);
+  return *this;
+}
+
+OrFault<void> KernelBench::run() {
+  return device_->run(module_, std::exchange(plan_, {}), buffers_, {}, {});
 }
 
 LaunchCounts KernelBench::counts(const std::string& entry, const Shape& shape, double* nanoseconds) {

@@ -60,6 +60,9 @@ class KernelBench {
   OrFault<void> launch(const std::string& entry, const Shape& shape) { return launches(entry, shape, 1); }
   // The same launch `times` times in one plan; with `pdl`, each may overlap with the one before.
   OrFault<void> launches(const std::string& entry, const Shape& shape, int times, bool pdl = false);
+  // One more launch of a plan that run() carries out, with the arguments given since the last one. Its id is its entry.
+  KernelBench& then(const std::string& entry, const Shape& shape, std::vector<int> after, bool pdl = false);
+  OrFault<void> run();
   // One launch, counted for an estimate; with its estimated nanoseconds.
   LaunchCounts counts(const std::string& entry, const Shape& shape, double* nanoseconds = nullptr);
   Device& device() { return *device_; }
@@ -71,6 +74,7 @@ class KernelBench {
   ModuleHandle module_{};
   std::vector<BufferHandle> buffers_;
   std::vector<Arg> args_;
+  ResolvedPlan plan_;
 };
 
 // The text of the fault; "" when there was none.

@@ -148,5 +148,45 @@ TEST(Order, AWriteThatReadsARegisterTwiceLeavesItAsItIs) {
   }
 }
 
+// Each block adds to 16 sums and to places of its own; the last one to take a ticket gives the sums. How many of 24
+// schedules give sums that lack something; -1 where a block did not see its own additions behind its barrier.
+int runs_with_incomplete_sums(const std::string& ptx) {
+  int incomplete = 0;
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    EmulatorOptions options;
+    options.seed = seed;
+    KernelBench bench(ptx, options);
+    const int z = bench.buffer(std::vector<unsigned>(1024)), y = bench.buffer(std::vector<unsigned>(17));
+    EXPECT_EQ(fault_of(bench.pointer(z).pointer(y).launch("k", {{8}, {64}})), "");
+    const auto sums = bench.read<unsigned>(y, 17);
+    if (sums[16] != 0) return -1;
+    incomplete += std::vector<unsigned>(sums.begin(), sums.end() - 1) != std::vector<unsigned>(16, 32);
+  }
+  return incomplete;
+}
+std::string sums_behind_a_ticket(const std::string& release, const std::string& acquire) {
+  return R"(__device__ void add(unsigned* to) { asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" :: "l"(to) : "memory"); }
+  extern "C" __global__ void k(unsigned* z, unsigned* y) { int t = threadIdx.x; volatile unsigned* v = z; __shared__ unsigned ticket;
+    unsigned* own = z + 128 + 64 * blockIdx.x; add(z + 64 + (t & 15)); add(own + t); )" +
+         release + R"( __syncthreads();
+    if (*(volatile unsigned*)(own + (t ^ 63)) != 1) y[16] = 1;
+    if (!t) { ticket = atomicAdd(z, 1u); )" +
+         acquire + R"( } __syncthreads();
+    if (ticket == gridDim.x - 1 && t < 16) y[t] = v[64 + t]; })";
+}
+
+TEST(Order, ABarrierShowsAdditionsToItsBlockAndOnlyAFenceShowsThemToOthers) {
+  const std::string fence = "__threadfence();";
+  KF_COMPILE_OR_SKIP(right, sums_behind_a_ticket(fence, fence));
+  KF_COMPILE_OR_SKIP(not_released, sums_behind_a_ticket("", fence));
+  KF_COMPILE_OR_SKIP(not_acquired, sums_behind_a_ticket(fence, ""));
+  // One thread's fence is enough for what its block has met it with.
+  KF_COMPILE_OR_SKIP(by_one, sums_behind_a_ticket("__syncthreads(); if (!t) __threadfence();", fence));
+  EXPECT_EQ(runs_with_incomplete_sums(right), 0);
+  EXPECT_EQ(runs_with_incomplete_sums(by_one), 0);
+  EXPECT_GE(runs_with_incomplete_sums(not_released), 3);
+  EXPECT_GE(runs_with_incomplete_sums(not_acquired), 3);
+}
+
 }  // namespace
 }  // namespace kf::emulator_test
