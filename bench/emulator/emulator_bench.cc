@@ -30,6 +30,7 @@ constexpr const char* kArithmetic =
     "fma.rn.f32 %f1, %f1, %f2, %f3; mul.f32 %f4, %f1, %f2; add.f32 %f5, %f4, %f3; fma.rn.f32 %f1, %f5, %f2, %f1;"
     "sub.f32 %f1, %f1, %f4; fma.rn.f32 %f1, %f1, %f2, %f3;";
 constexpr const char* kGlobal = "ld.global.f32 %f4, [%d4]; add.f32 %f1, %f1, %f4; st.global.f32 [%d4], %f1;";
+constexpr const char* kReadOnly = "mad.wide.u32 %d3, %r2, 4, %d1; ld.global.nc.f32 %f4, [%d3]; add.f32 %f1, %f1, %f4;";
 constexpr const char* kShared =
     "st.shared.f32 [%d5], %f1; ld.shared.f32 %f4, [%d5]; add.f32 %f1, %f1, %f4; bar.sync 0;";
 
@@ -66,11 +67,15 @@ void BM_Fp32Arithmetic(benchmark::State& state) {
 void BM_GlobalMemory(benchmark::State& state) {
   run(state, kGlobal, 3);
 }
+void BM_ReadOnlyLoads(benchmark::State& state) {
+  run(state, kReadOnly, 3);
+}
 void BM_SharedMemoryWithBarrier(benchmark::State& state) {
   run(state, kShared, 4);
 }
 BENCHMARK(BM_Fp32Arithmetic)->Arg(1)->Arg(2)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_GlobalMemory)->Arg(1)->Arg(2)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_ReadOnlyLoads)->Arg(1)->Arg(2)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_SharedMemoryWithBarrier)->Arg(1)->Arg(2)->MeasureProcessCPUTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
