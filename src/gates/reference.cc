@@ -63,6 +63,7 @@ struct Reference::Part {
   const Case* slice = nullptr;
   const ResolvedPlan* plan = nullptr;
   std::int64_t first = 0, extent = 0;
+  bool last = false;
   std::string axis;
   std::vector<BufferHandle> tensors;  // of slice->tensors
   std::vector<std::int64_t> offsets;
@@ -87,6 +88,62 @@ void Reference::run_part(const Part& part, const CaseBuffers& buffers) {
   }
 }
 
+Reference::Part Reference::slice_at(const ReferencePlan& plan, const Case& whole, std::int64_t first) {
+  const auto axis = whole.axes.find(plan.axis);
+  const std::int64_t total = axis == whole.axes.end() ? 0 : axis->second;
+  const std::int64_t step = total == 0 ? 0 : std::max<std::int64_t>(1, plan.extent);
+  const bool tail = total - first < step;
+  if (tail && (!plan.tail_case || !plan.tail_plan)) {
+    fail("the reference of " + whole.id.value + " lacks the plan of its last slice");
+  }
+  Part part;
+  part.slice = tail ? &*plan.tail_case : &plan.slice_case;
+  part.plan = tail ? &*plan.tail_plan : &plan.plan;
+  part.first = first;
+  part.extent = tail ? total - first : step;
+  part.axis = total == 0 ? "" : plan.axis;
+  part.last = first + step >= total;
+  return part;
+}
+
+// Inputs are the launch's own; what an inout tensor held before is made again from its seed.
+void Reference::add_tensor(Part& part, const Tensor& tensor, const CaseBuffers& buffers, const Contents& contents,
+                           std::uint64_t scrub_seed) {
+  const Case& whole = buffers.of();
+  Device& device = bench_.device();
+  const bool before = tensor.name.ends_with(kBefore) && tensor.role == TensorRole::kInput &&
+                      index_of(whole, tensor.name) == whole.tensors.size();
+  const std::string name = before ? tensor.name.substr(0, tensor.name.size() - kBefore.size()) : tensor.name;
+  const std::size_t at = index_of(whole, name);
+  const bool own = before || tensor.role != TensorRole::kInput;
+  if (!own && at == whole.tensors.size()) {
+    fail("the reference reads " + name + ", which case " + whole.id.value + " lacks");
+  }
+  const std::int64_t bytes = before ? whole.tensors[at].span_bytes() : tensor.span_bytes();
+  part.own.push_back(own);
+  part.tensors.push_back(own ? bench_.must(device.allocate({bytes, 0}), "allocating the reference's " + name)
+                             : buffers.tensors()[at]);
+  if (own) {
+    bench_.must(device.poison(part.tensors.back(), derive_seed(scrub_seed, 77)), "poisoning the reference");
+  }
+  if (before) {
+    bench_.must(device.fill(part.tensors.back(), whole.tensors[at], contents.of(whole.tensors[at], at)),
+                "filling " + name + " again");
+  }
+  const int dim = tensor.role == TensorRole::kInput ? dim_of_axis(whole.tensors[at], part.axis) : -1;
+  part.offsets.push_back(
+      dim < 0 ? 0 : part.first * whole.tensors[at].stride[static_cast<std::size_t>(dim)] * size_in_bytes(tensor.dtype));
+}
+
+void Reference::scrub_part(const Part& part, std::uint64_t scrub_seed) {
+  for (std::size_t i = 0; i < part.tensors.size(); ++i) {
+    if (part.own[i]) {
+      bench_.must(bench_.device().poison(part.tensors[i], derive_seed(scrub_seed, 78)), "scrubbing the reference");
+      bench_.device().release(part.tensors[i]);
+    }
+  }
+}
+
 template <class Use>
 void Reference::for_each_part(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
                               std::uint64_t scrub_seed, const Use& use) {
@@ -94,62 +151,18 @@ void Reference::for_each_part(std::int32_t index, const CaseBuffers& buffers, co
     fail("the job has no reference for case " + buffers.of().id.value);
   }
   const ReferencePlan& plan = arm_.plans[static_cast<std::size_t>(index)];
-  const Case& whole = buffers.of();
-  const auto axis = whole.axes.find(plan.axis);
-  const std::int64_t total = axis == whole.axes.end() ? 0 : axis->second;
-  const std::int64_t step = total == 0 ? 0 : std::max<std::int64_t>(1, plan.extent);
-  Device& device = bench_.device();
   std::int64_t first = 0;
-  do {
-    const bool tail = total - first < step;
-    if (tail && (!plan.tail_case || !plan.tail_plan)) {
-      fail("the reference of " + whole.id.value + " lacks the plan of its last slice");
-    }
-    Part part;
-    part.slice = tail ? &*plan.tail_case : &plan.slice_case;
-    part.plan = tail ? &*plan.tail_plan : &plan.plan;
-    part.first = first;
-    part.extent = tail ? total - first : step;
-    part.axis = total == 0 ? "" : plan.axis;
+  for (bool last = false; !last;) {
+    Part part = slice_at(plan, buffers.of(), first);
     for (const Tensor& tensor : part.slice->tensors) {
-      const bool before = tensor.name.ends_with(kBefore) && tensor.role == TensorRole::kInput &&
-                          index_of(whole, tensor.name) == whole.tensors.size();
-      const std::string name = before ? tensor.name.substr(0, tensor.name.size() - kBefore.size()) : tensor.name;
-      const std::size_t at = index_of(whole, name);
-      part.own.push_back(before || tensor.role != TensorRole::kInput);
-      if (!part.own.back() && at == whole.tensors.size()) {
-        fail("the reference reads " + name + ", which case " + whole.id.value + " lacks");
-      }
-      // Inputs are the launch's own; what an inout tensor held before is made again from its seed.
-      const std::int64_t bytes = before ? whole.tensors[at].span_bytes() : tensor.span_bytes();
-      part.tensors.push_back(part.own.back()
-                                 ? bench_.must(device.allocate({bytes, 0}), "allocating the reference's " + name)
-                                 : buffers.tensors()[at]);
-      if (part.own.back()) {
-        bench_.must(device.poison(part.tensors.back(), derive_seed(scrub_seed, 77)), "poisoning the reference");
-      }
-      if (before) {
-        bench_.must(device.fill(part.tensors.back(), whole.tensors[at], contents.of(whole.tensors[at], at)),
-                    "filling " + name + " again");
-      }
-      std::int64_t offset = 0;
-      if (tensor.role == TensorRole::kInput) {
-        const int dim = dim_of_axis(whole.tensors[at], part.axis);
-        offset =
-            dim < 0 ? 0 : first * whole.tensors[at].stride[static_cast<std::size_t>(dim)] * size_in_bytes(tensor.dtype);
-      }
-      part.offsets.push_back(offset);
+      add_tensor(part, tensor, buffers, contents, scrub_seed);
     }
     run_part(part, buffers);
     use(part);
-    for (std::size_t i = 0; i < part.tensors.size(); ++i) {
-      if (part.own[i]) {
-        bench_.must(device.poison(part.tensors[i], derive_seed(scrub_seed, 78)), "scrubbing the reference");
-        device.release(part.tensors[i]);
-      }
-    }
-    first += step;
-  } while (first < total);
+    scrub_part(part, scrub_seed);
+    first += part.extent;
+    last = part.last;
+  }
 }
 
 std::vector<Mismatch> Reference::compare(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
@@ -174,6 +187,55 @@ std::vector<Mismatch> Reference::compare(std::int32_t index, const CaseBuffers& 
   return found;
 }
 
+CompareRequest Reference::request_for(const Part& part, const CaseBuffers& buffers, std::size_t output,
+                                      const Contents& contents, Strictness strictness) const {
+  const Case& whole = buffers.of();
+  const Tensor& tensor = whole.tensors[output];
+  const auto computed = [&](const std::string& name, const std::string& what) {
+    const std::size_t at = index_of(*part.slice, name);
+    if (at == part.slice->tensors.size()) {
+      fail("the reference does not compute " + what);
+    }
+    return part.tensors[at];
+  };
+  CompareRequest request;
+  request.out = buffers.tensors()[output];
+  request.tensor = &tensor;
+  request.ref = request.condition = computed(tensor.name, "output " + tensor.name);
+  if (const auto bound = job_.bounds.find(tensor.name); bound != job_.bounds.end()) {
+    const bool exact = strictness == Strictness::kAsTheFamilyWants && wants_exact(bound->second, contents.family);
+    request.bound = exact ? exact_bound(tensor.dtype) : bound->second;
+  }
+  if (!request.bound.condition.empty()) {
+    request.condition = computed(request.bound.condition, request.bound.condition);
+    request.has_condition = true;
+  }
+  request.slice_dim = dim_of_axis(tensor, part.axis);
+  request.slice_first = request.slice_dim < 0 ? 0 : part.first;
+  request.slice_extent = request.slice_dim < 0 ? 0 : part.extent;
+  request.poison_seed = buffers.tensor_poison(output);
+  request.nonfinite_unspecified = job_.nonfinite == Nonfinite::kUnspecified;
+  if (request.slice_dim < 0 && !part.axis.empty() && part.extent != whole.axes.at(part.axis)) {
+    fail("output " + tensor.name + " has no dim " + part.axis + ", along which its reference is cut");
+  }
+  return request;
+}
+
+// Merges into `found` what is wrong, and into `holes` what of it nobody wrote where that is not all.
+void Reference::compare_part(CompareRequest request, Mismatch& found, Mismatch& holes) {
+  const Tensor& tensor = *request.tensor;
+  const auto compared = [&] { return bench_.must(bench_.device().compare(request), "comparing " + tensor.name); };
+  const bool sliced_last = request.slice_dim == static_cast<int>(tensor.extent.size()) - 1 && request.slice_dim >= 0;
+  const Mismatch slice = compared();
+  merge_mismatch(found, slice, sliced_last);
+  if (slice.unwritten > 0 && slice.unwritten < slice.wrong && is_floating(tensor.dtype)) {
+    request.bound = {1e30, 0.0, "", 0.0, {}};  // poison is NaN: only what nobody wrote still fails
+    request.has_condition = false;
+    request.condition = request.ref;
+    merge_mismatch(holes, compared(), sliced_last);
+  }
+}
+
 std::vector<Mismatch> Reference::compare_once(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
                                               std::uint64_t scrub_seed, Strictness strictness) {
   const Case& whole = buffers.of();
@@ -189,48 +251,8 @@ std::vector<Mismatch> Reference::compare_once(std::int32_t index, const CaseBuff
   }
   for_each_part(index, buffers, contents, scrub_seed, [&](const Part& part) {
     for (std::size_t n = 0; n < outputs.size(); ++n) {
-      const Tensor& tensor = whole.tensors[outputs[n]];
-      if (tensor.elements() == 0) {
-        continue;
-      }
-      const std::size_t ref = index_of(*part.slice, tensor.name);
-      if (ref == part.slice->tensors.size()) {
-        fail("the reference does not compute output " + tensor.name);
-      }
-      CompareRequest request;
-      request.out = buffers.tensors()[outputs[n]];
-      request.tensor = &tensor;
-      request.ref = request.condition = part.tensors[ref];
-      if (const auto bound = job_.bounds.find(tensor.name); bound != job_.bounds.end()) {
-        const bool exact = strictness == Strictness::kAsTheFamilyWants && wants_exact(bound->second, contents.family);
-        request.bound = exact ? exact_bound(tensor.dtype) : bound->second;
-      }
-      if (!request.bound.condition.empty()) {
-        const std::size_t condition = index_of(*part.slice, request.bound.condition);
-        if (condition == part.slice->tensors.size()) {
-          fail("the reference does not compute " + request.bound.condition);
-        }
-        request.condition = part.tensors[condition];
-        request.has_condition = true;
-      }
-      request.slice_dim = dim_of_axis(tensor, part.axis);
-      request.slice_first = request.slice_dim < 0 ? 0 : part.first;
-      request.slice_extent = request.slice_dim < 0 ? 0 : part.extent;
-      request.poison_seed = buffers.tensor_poison(outputs[n]);
-      request.nonfinite_unspecified = job_.nonfinite == Nonfinite::kUnspecified;
-      if (request.slice_dim < 0 && !part.axis.empty() && part.extent != whole.axes.at(part.axis)) {
-        fail("output " + tensor.name + " has no dim " + part.axis + ", along which its reference is cut");
-      }
-      const Mismatch slice = bench_.must(bench_.device().compare(request), "comparing " + tensor.name);
-      const bool sliced_last =
-          request.slice_dim == static_cast<int>(tensor.extent.size()) - 1 && request.slice_dim >= 0;
-      merge_mismatch(found[n], slice, sliced_last);
-      if (slice.unwritten > 0 && slice.unwritten < slice.wrong && is_floating(tensor.dtype)) {
-        request.bound = {1e30, 0.0, "", 0.0, {}};  // poison is NaN: only what nobody wrote still fails
-        request.has_condition = false;
-        request.condition = request.ref;
-        merge_mismatch(holes[n], bench_.must(bench_.device().compare(request), "comparing " + tensor.name),
-                       sliced_last);
+      if (whole.tensors[outputs[n]].elements() > 0) {
+        compare_part(request_for(part, buffers, outputs[n], contents, strictness), found[n], holes[n]);
       }
     }
   });

@@ -37,7 +37,14 @@ class Reference {
   template <class Use>
   void for_each_part(std::int32_t index, const CaseBuffers& buffers, const Contents& contents, std::uint64_t scrub_seed,
                      const Use& use);
+  static Part slice_at(const ReferencePlan& plan, const Case& whole, std::int64_t first);
+  void add_tensor(Part& part, const Tensor& tensor, const CaseBuffers& buffers, const Contents& contents,
+                  std::uint64_t scrub_seed);
   void run_part(const Part& part, const CaseBuffers& buffers);
+  void scrub_part(const Part& part, std::uint64_t scrub_seed);
+  CompareRequest request_for(const Part& part, const CaseBuffers& buffers, std::size_t output, const Contents& contents,
+                             Strictness strictness) const;
+  void compare_part(CompareRequest request, Mismatch& found, Mismatch& holes);
 
   Bench& bench_;
   const Job& job_;
