@@ -82,6 +82,35 @@ std::string compare_with_cubin(const PtxModule& module, const BinaryFacts& facts
   return {};
 }
 
+// A register of inline PTX that is read though no instruction sets it holds what an earlier kernel left there. Of the
+// compiler's own registers some are never set where the value does not matter.
+std::string unset_register(const PtxModule& module) {
+  std::set<int> set;
+  for (const PtxFunction& function : module.functions) {
+    for (const PtxInstruction& instruction : function.instructions) {
+      if (!instruction.operands.empty() && !instruction.operands.front().memory) {
+        set.insert(instruction.operands.front().names.begin(), instruction.operands.front().names.end());
+      }
+    }
+  }
+  for (const PtxFunction& function : module.functions) {
+    for (const PtxInstruction& instruction : function.instructions) {
+      std::vector<int> names{instruction.predicate};
+      for (const PtxOperand& operand : instruction.operands) {
+        names.insert(names.end(), operand.names.begin(), operand.names.end());
+      }
+      for (const int name : names) {
+        const PtxEntity* entity = name < 0 ? nullptr : &module.entities[static_cast<std::size_t>(name)];
+        if (entity != nullptr && entity->authored && !set.contains(name)) {
+          return "line " + std::to_string(instruction.line) + " reads the register " + entity->name.substr(0, 60) +
+                 ", which nothing sets: it holds what an earlier kernel left";
+        }
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 BinaryFacts scan_binary(std::string_view ptx, const CubinFacts* cubin) {
@@ -108,6 +137,9 @@ BinaryFacts scan_binary(std::string_view ptx, const CubinFacts* cubin) {
       }
     }
     facts.unreadable = compare_with_cubin(*module, facts, *cubin);
+  }
+  if (facts.unreadable.empty()) {
+    facts.unreadable = unset_register(*module);
   }
   const VariableUse use = follow_variables(*module);
   if (!use.complete) {

@@ -279,7 +279,7 @@ class ModuleReader : private PtxCursor {
           fail("too many ranges of registers in one block");
         }
       } else {
-        scopes_.declare({PtxEntity::Kind::kRegister, name, "", {}});
+        scopes_.declare({PtxEntity::Kind::kRegister, name, "", {}, true});
       }
     } while (accept(","));
     expect(";");

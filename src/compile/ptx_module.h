@@ -15,6 +15,7 @@ struct PtxEntity {
   std::string name;
   std::string space;         // kVariable: "global", "const", "shared", "local"
   std::vector<int> initial;  // kVariable: entities named in its initial value
+  bool authored = false;     // kRegister: inline PTX declares it; the compiler declares ranges named %... of a function
 };
 
 struct PtxOperand {

@@ -46,13 +46,14 @@ bool PtxScopes::declare_registers(std::string prefix, int count) {
   return scopes_.back().ranges.size() <= kMaxRanges;
 }
 
-int PtxScopes::find_in_ranges(Scope& scope, std::string_view name) {
+int PtxScopes::find_in_ranges(Scope& scope, std::string_view name, bool in_block) {
   for (const RegisterRange& range : scope.ranges) {
     if (name.starts_with(range.prefix) && is_number(name.substr(range.prefix.size()))) {
       int index = range.count;
       std::from_chars(name.data() + range.prefix.size(), name.data() + name.size(), index);
       if (index < range.count) {
-        const int id = add({PtxEntity::Kind::kRegister, std::string(name), "", {}});
+        const bool authored = in_block || !range.prefix.starts_with('%');
+        const int id = add({PtxEntity::Kind::kRegister, std::string(name), "", {}, authored});
         scope.names[std::string(name)] = id;
         return id;
       }
@@ -66,7 +67,8 @@ int PtxScopes::find_declared(std::string_view name) {
     if (const auto found = scope->names.find(std::string(name)); found != scope->names.end()) {
       return found->second;
     }
-    if (const int id = find_in_ranges(*scope, name); id >= 0) {
+    const bool in_block = scopes_.rend() - scope > 2;  // module, function, blocks
+    if (const int id = find_in_ranges(*scope, name, in_block); id >= 0) {
       return id;
     }
   }

@@ -38,7 +38,7 @@ class PtxScopes {
     std::vector<RegisterRange> ranges;
   };
   int add(PtxEntity entity);
-  int find_in_ranges(Scope& scope, std::string_view name);
+  int find_in_ranges(Scope& scope, std::string_view name, bool in_block);
   int find_declared(std::string_view name);
 
   std::vector<PtxEntity>& entities_;

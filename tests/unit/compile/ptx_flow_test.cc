@@ -292,6 +292,19 @@ TEST(BinaryFacts, SayWhenThePtxCannotBeRead) {
   EXPECT_NE(facts_of("nonsense [ ;").find("PTX line"), std::string::npos);
 }
 
+TEST(BinaryFacts, NameARegisterOfInlinePtxThatNothingSets) {
+  EXPECT_NE(facts_of("{ .reg .u32 old; mov.u32 %r2, old; }").find("reads the register old"), std::string::npos);
+  EXPECT_NE(facts_of("{ .reg .b32 t<3>; mov.u32 %r2, t1; }").find("reads the register t1"), std::string::npos);
+  EXPECT_NE(facts_of("{ .reg .pred q; @q mov.u32 %r2, 1; }").find("reads the register q"), std::string::npos);
+  EXPECT_NE(facts_of("{ .reg .b32 v; st.global.u32 [%rd1], v; }").find("reads the register v"), std::string::npos);
+  EXPECT_EQ(facts_of("{ .reg .u32 set; mov.u32 set, %r1; mov.u32 %r2, set; }"), "clean");
+  EXPECT_EQ(facts_of("{ .reg .pred q, p; setp.eq.u32 q|p, %r1, 0; @p mov.u32 %r2, 1; @!q mov.u32 %r2, 2; }"), "clean");
+  EXPECT_EQ(facts_of("{ .reg .b32 a, b; mov.b64 {a, b}, %rd1; add.u32 %r2, a, b; }"), "clean");
+  EXPECT_EQ(facts_of("{ .reg .b32 unused; mov.u32 %r2, %r1; }"), "clean");
+  // The compiler's own, where a value does not matter:
+  EXPECT_EQ(facts_of("mov.u32 %r2, %r19;"), "clean");
+}
+
 TEST(BinaryFacts, MustAgreeWithTheCubin) {
   const std::string ptx =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.global .u32 seen;\n.entry k() { { .global .u32 hid; } ret; }\n";
