@@ -11,7 +11,7 @@ namespace kf {
 struct FamilyFacts {
   std::string_view name, meaning;
 };
-inline constexpr std::array<FamilyFacts, 21> kFamilies{{
+inline constexpr std::array<FamilyFacts, 22> kFamilies{{
     {"normal", "mean 0, deviation 1, within 4.9 deviations"},
     {"large", "normal, scaled up as far as the type allows a square to be summed in float32 (float16: 2^10)"},
     {"tiny", "normal, scaled down near the smallest normal value of narrow types; 2^-40 for wide ones"},
@@ -20,7 +20,7 @@ inline constexpr std::array<FamilyFacts, 21> kFamilies{{
     {"constant", "one value, not zero, everywhere"},
     {"integers", "-4 .. 4: sums are exact in any order"},
     {"mixed", "half of the rows one of the seven families above each, the others eight runs of different ones"},
-    {"nonfinite", "normal; half of the rows have one NaN, +Inf or -Inf"},
+    {"nonfinite", "normal; the first row and half of the others have one NaN, +Inf or -Inf, or one in 32"},
     {"zeros_signed", "+0 and -0; half of the rows keep a quarter of normal values"},
     {"zero", "+0"},
     {"subnormal", "subnormal values of the type, both signs"},
@@ -30,10 +30,11 @@ inline constexpr std::array<FamilyFacts, 21> kFamilies{{
     {"late", "normal; the last element of each row is larger by 30"},
     {"uniform", "between 0 and 1"},
     {"signed", "between -1 and 1"},
-    {"cancel", "pairs that almost cancel: v, then -v + at most 2^-12"},
+    {"cancel", "pairs that almost cancel: v, then -v + at most 2^-12; wide integers beyond 2^24"},
     {"masked",
      "normal; a quarter of the elements, and a quarter of the rows whole, are -Inf (NaN where there is no Inf)"},
     {"one_hot", "one element of each row is 1, the others are 0: a probe of positions"},
+    {"clustered", "normal; elements 16 to 128 apart, or those of a run of a sixteenth of the row, are larger by 30"},
 }};
 
 // Index into kFamilies; nullopt: no such family.

@@ -29,6 +29,7 @@ enum Family : int {
   kCancel,
   kMasked,
   kOneHot,
+  kClustered,
   kFamilyCount
 };
 inline constexpr int kMixedFrom = 7;  // kMixed draws from the families before it
@@ -138,11 +139,19 @@ KF_FN double constant_at(const Place& at, u64 which) {
   return is_integer(at.type) ? 8.0 * away : away;
 }
 
+// A vector's only row is never left alone. Half of the rows that are touched have one such element, which a reduction
+// must not lose; the others have many, of every kind.
 KF_FN double nonfinite_at(const Place& at, Words4 row) {
-  if ((row.x & 1) && at.column == static_cast<i64>(row.y % static_cast<u64>(at.columns))) {
-    return double_of(row.z % 3 == 0 ? kQuietNan : row.z % 3 == 1 ? kInfinity : kInfinity | kSign);
+  if ((row.x & 1) == 0 && at.index != at.column) {
+    return normal_at(at, at.index);
   }
-  return normal_at(at, at.index);
+  const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
+  const bool chosen = at.column == static_cast<i64>(row.y % static_cast<u64>(at.columns));
+  if (!chosen && ((row.x & 2) == 0 || (choice.x & 31) != 0)) {
+    return normal_at(at, at.index);
+  }
+  const u32 kind = (chosen ? row.z : choice.y) % 3;
+  return double_of(kind == 0 ? kQuietNan : kind == 1 ? kInfinity : kInfinity | kSign);
 }
 
 KF_FN double zeros_at(const Place& at, Words4 row) {
@@ -168,13 +177,25 @@ KF_FN double ties_at(const Place& at, Words4 row) {
   return choice.x & 1 ? value : 0.5 * value + 0.25;
 }
 
+// Sums of wide integers go beyond 2^24 and come back, so that they never overflow and no float32 holds them.
 KF_FN double cancel_at(const Place& at) {
   const i64 first = at.index - (at.column & 1);
+  const double scale = at.type == kI32 || at.type == kI64 ? power_of_two(22) : 1.0;
   if (first == at.index) {
-    return normal_at(at, first);
+    return normal_at(at, first) * scale;
   }
   const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
-  return uniform_of(choice.x) * power_of_two(-12) - normal_at(at, first);
+  return uniform_of(choice.x) * power_of_two(-12) - normal_at(at, first) * scale;
+}
+
+// What counts lies where partitions of a row meet it all at once: rows in turn have it at one residue modulo 16, 32, 64
+// and 128 (one lane's elements), and in one run of a sixteenth of the row (one thread's part).
+KF_FN double clustered_at(const Place& at, Words4 row) {
+  const u64 turn = static_cast<u64>(quotient(at.index - at.column, at.columns)) + philox(at.seed, 0, kTensorStream).x;
+  const u64 column = static_cast<u64>(at.column), columns = static_cast<u64>(at.columns);
+  const u64 period = 16ull << (turn / 2 % 4), run = columns / 16 + 1;
+  const bool high = turn & 1 ? (column + row.x % columns) % columns < run : (column + row.x) % period == 0;
+  return normal_at(at, at.index) + (high ? 30.0 : 0.0);
 }
 
 KF_FN double family_value(int family, const Place& at, Words4 row, u64 which_constant) {
@@ -212,6 +233,8 @@ KF_FN double family_value(int family, const Place& at, Words4 row, u64 which_con
       return masked_at(at, row);
     case kOneHot:
       return at.column == static_cast<i64>(row.x % static_cast<u64>(at.columns)) ? 1.0 : 0.0;
+    case kClustered:
+      return clustered_at(at, row);
     default:
       return scaled_normal(family, at);
   }

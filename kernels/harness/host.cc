@@ -11,7 +11,7 @@ namespace {
 
 static_assert(kFamilyCount == static_cast<int>(kFamilies.size()));
 static_assert(kFamilies[kMixed].name == "mixed" && kFamilies[kSubnormal].name == "subnormal" &&
-              kFamilies[kMasked].name == "masked");
+              kFamilies[kMasked].name == "masked" && kFamilies[kClustered].name == "clustered");
 static_assert(static_cast<int>(Dtype::kFloat8E8m0) == kE8m0 && static_cast<int>(Dtype::kInt64) == kI64 &&
               static_cast<int>(Dtype::kBool) == kBoolean && kDtypeCount == kBoolean + 1);
 
