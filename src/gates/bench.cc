@@ -2,11 +2,33 @@
 #include "gates/bench.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <kfactory/seed.h>
 
 namespace kf {
+namespace {
+
+// 0 .. count - 1, shuffled by the seed; 0: as they are.
+std::vector<std::size_t> order_of(std::size_t count, std::uint64_t seed) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t left = seed == 0 ? 0 : count; left > 1; --left) {
+    std::swap(order[left - 1], order[derive_seed(seed, left) % left]);
+  }
+  return order;
+}
+
+// Some tensors of a launch are shifted, some are not: a kernel that looks at one pointer's alignment learns nothing
+// of the others'. At least one is; with seed 0 all are.
+bool shifted(std::size_t index, std::size_t count, std::uint64_t seed) {
+  const std::uint64_t bits = derive_seed(seed, 1000);
+  const std::uint64_t all = count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
+  return seed == 0 || (bits & all) == 0 || (bits >> (index % 64) & 1) != 0;
+}
+
+}  // namespace
 
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t use) {
   std::uint64_t state = seed + use * 0x9e3779b97f4a7c15ULL;  // word number `use` of the seed's sequence
@@ -58,18 +80,27 @@ TensorFill Contents::of(const Tensor& tensor, std::size_t index) const {
   return {holds ? family : listed->second.front(), own_seed};
 }
 
-CaseBuffers::CaseBuffers(Bench& bench, const Case& of, const std::vector<Workspace>& workspaces, std::int64_t misalign)
-    : bench_(&bench), of_(&of), plan_workspaces_(&workspaces) {
-  const auto allocate = [&](std::int64_t bytes, std::int64_t shift, const std::string& name) {
+CaseBuffers::CaseBuffers(Bench& bench, const Case& of, const std::vector<Workspace>& workspaces, std::int64_t misalign,
+                         std::uint64_t placing)
+    : bench_(&bench),
+      of_(&of),
+      plan_workspaces_(&workspaces),
+      tensors_(of.tensors.size()),
+      workspaces_(workspaces.size()) {
+  const auto allocate = [&](BufferHandle& into, std::int64_t bytes, std::int64_t shift, const std::string& name) {
     const std::string doing = "allocating " + std::to_string(bytes) + " bytes for " + name + " of case " + of.id.value;
-    return bench.must(bench.device().allocate({bytes, shift}), doing);
+    into = bench.must(bench.device().allocate({bytes, shift}), doing);
+    held_.push_back(into);
   };
   try {
-    for (const Tensor& tensor : of.tensors) {
-      tensors_.push_back(allocate(tensor.span_bytes(), misalign % 256, tensor.name));
-    }
-    for (const Workspace& workspace : workspaces) {
-      workspaces_.push_back(allocate(workspace.bytes, 0, "workspace " + workspace.name));
+    for (const std::size_t i : order_of(tensors_.size() + workspaces_.size(), placing)) {
+      if (i < tensors_.size()) {
+        allocate(tensors_[i], of.tensors[i].span_bytes(), shifted(i, tensors_.size(), placing) ? misalign % 256 : 0,
+                 of.tensors[i].name);
+      } else {
+        const Workspace& workspace = workspaces[i - tensors_.size()];
+        allocate(workspaces_[i - tensors_.size()], workspace.bytes, 0, "workspace " + workspace.name);
+      }
     }
   } catch (...) {
     release();
@@ -83,6 +114,7 @@ CaseBuffers::CaseBuffers(CaseBuffers&& other) noexcept
       plan_workspaces_(other.plan_workspaces_),
       tensors_(std::exchange(other.tensors_, {})),
       workspaces_(std::exchange(other.workspaces_, {})),
+      held_(std::exchange(other.held_, {})),
       poison_(other.poison_) {}
 
 CaseBuffers::~CaseBuffers() {
@@ -90,11 +122,9 @@ CaseBuffers::~CaseBuffers() {
 }
 
 void CaseBuffers::release() {
-  for (const auto* handles : {&tensors_, &workspaces_}) {
-    for (const BufferHandle handle : *handles) {
-      if (bench_->alive()) {
-        bench_->device().release(handle);
-      }
+  for (const BufferHandle handle : held_) {
+    if (bench_->alive()) {
+      bench_->device().release(handle);
     }
   }
 }

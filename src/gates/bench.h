@@ -87,7 +87,11 @@ struct Contents {
 // One allocation for each tensor and workspace of a launch. Released with it unless the device is dead.
 class CaseBuffers {
  public:
-  CaseBuffers(Bench& bench, const Case& of, const std::vector<Workspace>& workspaces, std::int64_t misalign);
+  // `placing` draws the order in which they are allocated and which tensors are misaligned, so that no launch can
+  // rely on which of its tensors lie before which others, or learn their alignment from one; 0: as the spec lists them,
+  // all misaligned.
+  CaseBuffers(Bench& bench, const Case& of, const std::vector<Workspace>& workspaces, std::int64_t misalign,
+              std::uint64_t placing = 0);
   ~CaseBuffers();
   CaseBuffers(CaseBuffers&& other) noexcept;
   CaseBuffers(const CaseBuffers&) = delete;
@@ -110,6 +114,7 @@ class CaseBuffers {
   const Case* of_;
   const std::vector<Workspace>* plan_workspaces_;
   std::vector<BufferHandle> tensors_, workspaces_;
+  std::vector<BufferHandle> held_;  // all of them, as they were allocated
   std::uint64_t poison_ = 0;
 };
 

@@ -16,7 +16,8 @@ std::string bytes_text(std::int64_t bytes) {
 LaunchResult LaunchChecker::check(const LaunchCheck& launch) {
   const auto index = static_cast<std::size_t>(launch.case_index);
   const Case& of = job_.cases.at(index);
-  CaseBuffers buffers(bench_, of, arm_.plans.at(index).workspaces, launch.misalign);
+  CaseBuffers buffers(bench_, of, arm_.plans.at(index).workspaces, launch.misalign,
+                      derive_seed(launch.poison_seed, 5003));
   buffers.renew(launch.contents, launch.poison_seed);
   if (launch.before_launch) {
     launch.before_launch(buffers);

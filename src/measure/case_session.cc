@@ -105,7 +105,8 @@ void CaseSession::allocate_sets() {
                                          2 * static_cast<std::int64_t>(runners_.size()), parts_.job.state);
   for (Group& group : groups_) {
     for (std::int64_t i = 0; i < rotation.sets; ++i) {
-      group.sets.emplace_back(bench_, *group.of, no_workspaces_, 0);
+      group.sets.emplace_back(bench_, *group.of, no_workspaces_, 0,
+                              derive_seed(seed_, 60 + static_cast<std::uint64_t>(i)));
     }
   }
   if (rotation.limited_by_memory) {

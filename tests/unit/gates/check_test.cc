@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include <algorithm>
 
@@ -157,17 +158,29 @@ TEST(Check, CatchesAKernelThatIsHonestForItsFirstLaunches) {
   EXPECT_THAT(verdict.case_id, HasSubstr("M=7"));
 }
 
-TEST(Check, MovesBaseAddresses) {
+TEST(Check, MovesSomeBaseAddressesOfALaunchAndLeavesOthers) {
   Job job = toy_check("good", {toy_case(3, 8)});
   job.checks[0].misalign = 16;
+  for (std::uint64_t seed = 1; seed < 30; ++seed) {
+    job.checks.push_back(job.checks[0]);
+    job.checks.back().seeds = {seed, 1000 + seed};
+  }
   HostDeviceOptions options = fakes::toy_device();
-  std::vector<std::uintptr_t> modulo;
+  std::map<std::vector<std::uintptr_t>, int> seen;  // of x, w and y
   options.kernels["good"] = [&, good = options.kernels["good"]](const fakes::HostLaunch& launch) {
-    modulo.push_back(reinterpret_cast<std::uintptr_t>(launch.pointers[0]) % 256);
+    std::vector<std::uintptr_t> modulo;
+    for (int i = 0; i < 3; ++i) {
+      modulo.push_back(reinterpret_cast<std::uintptr_t>(launch.pointers[static_cast<std::size_t>(i)]) % 256);
+    }
+    ++seen[modulo];
     return good(launch);
   };
   EXPECT_TRUE(verdict_of(job, options).passed);
-  EXPECT_THAT(modulo, testing::Each(16U));
+  EXPECT_GE(seen.size(), 5U);
+  for (const auto& [modulo, count] : seen) {
+    EXPECT_THAT(modulo, testing::Each(testing::AnyOf(0U, 16U)));
+    EXPECT_THAT(modulo, testing::Contains(16U));
+  }
 }
 
 TEST(Check, TakesEmptyCasesWithoutAKernel) {
