@@ -65,6 +65,8 @@ void add_generated(const Spec& spec, const DeviceFacts& facts, const EvaluationS
   const std::uint64_t seed = seed_for(settings.secret, Purpose::kConfirm, settings.variant, "neighbours", 0);
   std::vector<Case> made = neighbours(spec, timed, seed, emulated ? kEmulatedNeighbourBytes : kNeighbourBytes,
                                       emulated ? kEmulatedNeighbours : kNeighbours);
+  std::ranges::move(other_choices(spec, timed, seed, emulated ? kEmulatedNeighbourBytes : kNeighbourBytes),
+                    std::back_inserter(made));
   if (const std::optional<Case> beyond = emulated ? std::nullopt : beyond_32_bits(spec, timed, facts)) {
     made.push_back(*beyond);
   }

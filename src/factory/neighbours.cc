@@ -2,7 +2,11 @@
 #include "neighbours.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <set>
+
+#include <kfactory/varied_case.h>
 
 #include "cases.h"
 
@@ -54,14 +58,14 @@ std::vector<std::string> var_axes(const Spec& spec) {
 }
 
 // The same case when it fits; else with its slice axis cut until it does.
-std::optional<Case> fitted(const Spec& spec, const Case& of, Map<std::int64_t> axes, std::int64_t bytes) {
-  OrError<Case> made = resized_case(spec, of, axes, "held_out");
+std::optional<Case> fitted(const Spec& spec, const Case& of, Variation other, std::int64_t bytes) {
+  OrError<Case> made = varied_case(spec, of, other, "held_out");
   const std::string& slice = spec.reference.slice;
-  if (made && bytes_of(*made) > bytes && !slice.empty() && !axes.contains(slice)) {
+  if (made && bytes_of(*made) > bytes && !slice.empty() && !other.axes.contains(slice)) {
     const double share = static_cast<double>(bytes) / static_cast<double>(bytes_of(*made));
-    axes[slice] =
+    other.axes[slice] =
         std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(made->axes.at(slice)) * share));
-    made = resized_case(spec, of, axes, "held_out");
+    made = varied_case(spec, of, other, "held_out");
   }
   return made && bytes_of(*made) <= bytes ? std::optional(std::move(*made)) : std::nullopt;
 }
@@ -111,11 +115,86 @@ std::vector<Case> neighbours(const Spec& spec, const std::vector<Case>& timed, s
     const Choice& choice = choices[i];
     const std::int64_t value = values_near(choice.of->axes.at(choice.axis))[choice.kind];
     std::optional<Case> near =
-        made.size() < count ? fitted(spec, *choice.of, {{choice.axis, value}}, bytes) : std::nullopt;
+        made.size() < count ? fitted(spec, *choice.of, {{{choice.axis, value}}, {}}, bytes) : std::nullopt;
     if (near && elements_of(*near) > 0 && seen.insert(near->id.value).second) {
       made.push_back(std::move(*near));
     }
   }
+  return made;
+}
+
+std::vector<std::string> pitch_axes(const Spec& spec) {
+  std::set<std::string> strides, others;
+  for (const TensorSpec& tensor : spec.tensors) {
+    for (const Expression& stride : tensor.strides) {
+      std::ranges::copy(stride.names(), std::inserter(strides, strides.end()));
+    }
+    for (const Expression& extent : tensor.shape) {
+      std::ranges::copy(extent.names(), std::inserter(others, others.end()));
+    }
+  }
+  for (const auto& [name, axis] : spec.axes) {
+    std::ranges::copy(axis.expression.names(), std::inserter(others, others.end()));
+  }
+  std::vector<std::string> found;
+  for (const auto& [name, axis] : spec.axes) {
+    if (axis.kind == Axis::Kind::kExpr && strides.contains(name) && !others.contains(name)) {
+      found.push_back(name);
+    }
+  }
+  return found;
+}
+
+std::int64_t away_from_expression(const Spec& spec, const Case& of, const std::string& axis) {
+  const auto found = std::ranges::find(spec.axes, axis, [](const auto& entry) { return entry.first; });
+  if (found == spec.axes.end() || found->second.kind != Axis::Kind::kExpr) {
+    return 0;
+  }
+  const OrError<std::int64_t> usual = found->second.expression.evaluate(scope_of(spec, of));
+  return usual ? of.axes.at(axis) - *usual : 0;
+}
+
+std::vector<Case> other_choices(const Spec& spec, const std::vector<Case>& timed, std::uint64_t seed,
+                                std::int64_t bytes) {
+  std::vector<Case> made;
+  if (timed.empty()) {
+    return made;
+  }
+  std::uint64_t state = seed;
+  const auto draw = [&](std::uint64_t below) { return splitmix64(state) % below; };
+  const Case& of = timed[draw(timed.size())];
+  Map<double> scalars;
+  for (const auto& [name, value] : of.scalars) {
+    if (is_floating(of.scalar_types.at(name)) && value != 0.0) {
+      scalars[name] = value * (0.7 + 0.25 * static_cast<double>(draw(1000)) / 1000.0);
+    }
+  }
+  Map<std::int64_t> pitches;
+  for (const std::string& axis : pitch_axes(spec)) {
+    std::set<std::int64_t> listed;
+    for (const auto& [set, cases] : spec.cases) {
+      for (const Case& known : cases) {
+        listed.insert(away_from_expression(spec, known, axis));
+      }
+    }
+    // Where the listed ones are multiples of eight, say, that may be meant.
+    const std::int64_t step = std::max<std::int64_t>(
+        1, std::accumulate(listed.begin(), listed.end(), std::int64_t{0}, std::gcd<std::int64_t, std::int64_t>));
+    std::int64_t away = step * (1 + static_cast<std::int64_t>(draw(24)));
+    while (listed.contains(away)) {
+      away += step;
+    }
+    if (listed.size() > 1) {
+      pitches[axis] = of.axes.at(axis) + away;
+    }
+  }
+  const auto add = [&](std::optional<Case> other) {
+    if (other && elements_of(*other) > 0) {
+      made.push_back(std::move(*other));
+    }
+  };
+  add(scalars.empty() ? std::nullopt : fitted(spec, of, {{}, std::move(scalars)}, bytes));
+  add(pitches.empty() ? std::nullopt : fitted(spec, of, {std::move(pitches), {}}, bytes));
   return made;
 }
 

@@ -19,6 +19,17 @@ namespace kf {
 std::vector<Case> neighbours(const Spec& spec, const std::vector<Case>& timed, std::uint64_t seed, std::int64_t bytes,
                              std::size_t count);
 
+// A timed case with every float scalar a little below what the spec lists, and one with every pitch that some case sets
+// itself (see pitch_axes) at a value that no case has. For a kernel that knows the listed ones.
+std::vector<Case> other_choices(const Spec& spec, const std::vector<Case>& timed, std::uint64_t seed,
+                                std::int64_t bytes);
+
+// Expr axes that only say how far apart the elements of a tensor lie: they occur in strides, and in no extent and no
+// other axis.
+std::vector<std::string> pitch_axes(const Spec& spec);
+// How far an expr axis of a case is from what its expression gives there; 0 for other axes.
+std::int64_t away_from_expression(const Spec& spec, const Case& of, const std::string& axis);
+
 // A neighbour near enough that a kernel should not be much slower there: one axis by at most one, or to the next prime.
 struct CloseNeighbour {
   std::size_t of = 0;  // index into `timed`

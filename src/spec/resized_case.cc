@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <kfactory/spec.h>
+#include <kfactory/varied_case.h>
 
 #include <algorithm>
 
@@ -28,12 +28,12 @@ CaseChoice choices_of(const Spec& spec, const Case& of, std::string set) {
 }
 
 // An expr axis that the case set itself stays as far from its expression's value as it was: LDX = N + 1 of another N.
-OrError<Map<Expression>> axes_of(const Spec& spec, const Case& of, const Map<std::int64_t>& var_axes) {
+OrError<Map<Expression>> axes_of(const Spec& spec, const Case& of, const Map<std::int64_t>& axes) {
   Map<Expression> chosen, usual;
   for (const auto& [name, axis] : spec.axes) {
     if (axis.kind == Axis::Kind::kVar) {
-      const auto other = var_axes.find(name);
-      const std::int64_t value = other != var_axes.end() ? other->second : of.axes.at(name);
+      const auto other = axes.find(name);
+      const std::int64_t value = other != axes.end() ? other->second : of.axes.at(name);
       chosen.emplace(name, Expression::constant(value));
       usual.emplace(name, Expression::constant(of.axes.at(name)));
     }
@@ -46,8 +46,9 @@ OrError<Map<Expression>> axes_of(const Spec& spec, const Case& of, const Map<std
   }
   for (const auto& [name, axis] : spec.axes) {
     const std::int64_t away = of.axes.at(name) - before->at(name);
-    if (axis.kind == Axis::Kind::kExpr && away != 0) {
-      chosen.emplace(name, Expression::constant(after->at(name) + away));
+    const auto set = axes.find(name);
+    if (axis.kind == Axis::Kind::kExpr && (set != axes.end() || away != 0)) {
+      chosen.emplace(name, Expression::constant(set != axes.end() ? set->second : after->at(name) + away));
     }
   }
   return chosen;
@@ -56,16 +57,23 @@ OrError<Map<Expression>> axes_of(const Spec& spec, const Case& of, const Map<std
 }  // namespace
 
 OrError<Case> resized_case(const Spec& spec, const Case& of, const Map<std::int64_t>& var_axes, std::string set) {
+  return varied_case(spec, of, {var_axes, {}}, std::move(set));
+}
+
+OrError<Case> varied_case(const Spec& spec, const Case& of, const Variation& variation, std::string set) {
   const bool listed = std::ranges::any_of(of.tensors, [](const Tensor& tensor) { return !tensor.values.empty(); });
   if (listed) {
     return std::unexpected(Error{"", of.id.value + " lists the contents of a tensor; they hold for its own sizes", ""});
   }
   CaseChoice choice = choices_of(spec, of, std::move(set));
-  OrError<Map<Expression>> axes = axes_of(spec, of, var_axes);
-  if (!axes) {
-    return std::unexpected(std::move(axes.error()));
+  for (const auto& [name, value] : variation.scalars) {
+    choice.scalars[name] = value;
   }
-  choice.axes = std::move(*axes);
+  OrError<Map<Expression>> chosen = axes_of(spec, of, variation.axes);
+  if (!chosen) {
+    return std::unexpected(std::move(chosen.error()));
+  }
+  choice.axes = std::move(*chosen);
   OrError<Case> made = build_case(spec, choice);
   if (made) {
     made->family = of.family;

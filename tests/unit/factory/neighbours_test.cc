@@ -44,6 +44,59 @@ DeviceFacts large_device() {
 }
 constexpr std::int64_t kPlenty = 1LL << 30;
 
+// A spec with a scalar, and with a pitch that one check case sets itself.
+Spec pitched_spec(const std::string& pitch) {
+  const std::string json = R"({"kfactory_spec": 1, "name": "rows", "op_type": "rows",
+    "axes": {"M": {"type": "var"}, "N": {"type": "var"}, "LDX": {"type": "expr", "expression": "N"}},
+    "constraints": ["LDX >= N"],
+    "inputs": {"x": {"shape": ["M", "N"], "strides": ["LDX", 1], "dtype": "float32"},
+               "eps": {"shape": null, "dtype": "float32", "default": 0.5}, "flags": {"shape": null, "dtype": "int32", "default": 3}},
+    "outputs": {"y": {"shape": ["M", "N"], "dtype": "float32"}},
+    "reference": {"cuda": "r.cu", "slice": "M"}, "tolerance": {"y": {"ulp": 1}},
+    "work": {"read_bytes": "M*N", "write_bytes": "M*N"},
+    "cases": {"check": [{"M": 3, "N": 40}, {"M": 2, "N": 40, "LDX": ")" +
+                           pitch + R"("}], "time": [{"M": 64, "N": 256}]}})";
+  auto spec = parse_spec(json, [](const std::string&) -> OrError<std::string> { return "text"; });
+  EXPECT_TRUE(spec) << (spec ? "" : to_string(spec.error()));
+  return spec ? *spec : Spec{};
+}
+
+TEST(OtherChoices, HaveAScalarAndAPitchThatNoCaseLists) {
+  const Spec spec = pitched_spec("N + 1");
+  std::set<double> scalars;
+  std::set<std::int64_t> pitches;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::vector<Case> made = other_choices(spec, spec.cases.at("time"), seed, kPlenty);
+    ASSERT_EQ(made.size(), 2U);
+    EXPECT_EQ(made[0].set, "held_out");
+    EXPECT_LT(made[0].scalars.at("eps"), 0.5);
+    EXPECT_GT(made[0].scalars.at("eps"), 0.3);
+    EXPECT_EQ(made[0].scalars.at("flags"), 3);  // another whole number may mean another operation
+    EXPECT_EQ(made[0].axes.at("LDX"), 256);
+    EXPECT_GT(made[1].axes.at("LDX"), 257);
+    EXPECT_EQ(made[1].axes.at("N"), 256);
+    scalars.insert(made[0].scalars.at("eps"));
+    pitches.insert(made[1].axes.at("LDX"));
+  }
+  EXPECT_GT(scalars.size(), 10U);
+  EXPECT_GT(pitches.size(), 5U);
+}
+
+TEST(OtherChoices, KeepToTheStepOfTheListedPitches) {
+  const Spec spec = pitched_spec("N + 8");
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::vector<Case> made = other_choices(spec, spec.cases.at("time"), seed, kPlenty);
+    ASSERT_EQ(made.size(), 2U);
+    EXPECT_EQ(made[1].axes.at("LDX") % 8, 0);
+    EXPECT_GT(made[1].axes.at("LDX"), 264);
+  }
+}
+
+TEST(OtherChoices, LeaveAPitchAloneThatNoCaseSets) {
+  const Spec spec = pitched_spec("N");
+  EXPECT_EQ(other_choices(spec, spec.cases.at("time"), 1, kPlenty).size(), 1U);  // the scalar's
+}
+
 TEST(Neighbours, AreHeldOutAndMoveOneAxisOfATimedCase) {
   const Spec spec = rows_spec();
   const std::vector<Case> made = neighbours(spec, spec.cases.at("time"), 1, kPlenty, 100);

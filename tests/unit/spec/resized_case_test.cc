@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <kfactory/spec.h>
+#include <kfactory/varied_case.h>
 
 #include "fixtures.h"
 
@@ -51,6 +51,20 @@ TEST(ResizedCase, IsTheSameCaseWithoutOtherSizes) {
     EXPECT_EQ(made->id.value, of.id.value);
     EXPECT_EQ(made->axes, of.axes);
   }
+}
+
+TEST(ResizedCase, TakesOtherPitchesAndScalars) {
+  const Spec spec = bundled();
+  const Case& padded = named(spec, "check", "N=512,LDX=576");
+  const auto pitched = varied_case(spec, padded, {{{"LDX", 515}}, {}}, "held_out");
+  ASSERT_TRUE(pitched);
+  EXPECT_EQ(pitched->tensors[0].stride, (std::vector<std::int64_t>{515, 1}));
+  EXPECT_EQ(pitched->tensors[0].extent, padded.tensors[0].extent);
+  EXPECT_FALSE(varied_case(spec, padded, {{{"LDX", 511}}, {}}, "held_out"));  // LDX >= N
+  const auto scaled = varied_case(spec, padded, {{}, {{"eps", 0.25}}}, "held_out");
+  ASSERT_TRUE(scaled);
+  EXPECT_EQ(scaled->scalars.at("eps"), 0.25);
+  EXPECT_NE(scaled->id.value.find("eps=0.25"), std::string::npos) << scaled->id.value;
 }
 
 TEST(ResizedCase, RefusesWhatAConstraintRefuses) {
