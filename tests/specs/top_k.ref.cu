@@ -1,28 +1,32 @@
 /*kfactory
 { "plan": 1,
-  "kernels": [{"name": "top_k_reference", "grid": ["ceil_div(M, 32)"], "block": ["32"],
-               "args": ["x", "value", "index", "M:i64", "N:i64"]}] }
+  "kernels": [{"name": "top_k_reference", "grid": ["M"], "block": ["32"], "args": ["x", "value", "index", "N:i64"]}] }
 */
-// K rounds over the row; of equal values the lowest index that is free.
-extern "C" __global__ void top_k_reference(const T* x, double* value, double* index, long long M, long long N) {
-  const long long row = blockIdx.x * 32ll + threadIdx.x;
-  if (row >= M) {
-    return;
-  }
-  long long taken[4];
+// One warp a row, K rounds over it; of equal values the lowest index that is free.
+extern "C" __global__ void __launch_bounds__(32)
+top_k_reference(const T* x, double* value, double* index, long long N) {
+  const T* row = x + blockIdx.x * N;
+  long long taken[4] = {-1, -1, -1, -1};
   for (int rank = 0; rank < 4; ++rank) {
     long long best = -1;
-    for (long long i = 0; i < N; ++i) {
-      bool free = true;
-      for (int before = 0; before < rank; ++before) {
-        free = free && taken[before] != i;
-      }
-      if (free && (best < 0 || static_cast<float>(x[row * N + i]) > static_cast<float>(x[row * N + best]))) {
+    for (long long i = threadIdx.x; i < N; i += 32) {
+      const bool open = i != taken[0] && i != taken[1] && i != taken[2];
+      if (open && (best < 0 || static_cast<float>(row[i]) > static_cast<float>(row[best]))) {
         best = i;
       }
     }
+    for (int step = 16; step > 0; step /= 2) {
+      const long long other = __shfl_xor_sync(0xffffffffu, best, step);
+      const float own = best < 0 ? 0.0f : static_cast<float>(row[best]);
+      const float others = other < 0 ? 0.0f : static_cast<float>(row[other]);
+      if (other >= 0 && (best < 0 || others > own || (others == own && other < best))) {
+        best = other;
+      }
+    }
     taken[rank] = best;
-    value[row * 4 + rank] = static_cast<float>(x[row * N + best]);
-    index[row * 4 + rank] = static_cast<double>(best);
+    if (threadIdx.x == 0) {
+      value[blockIdx.x * 4 + rank] = static_cast<float>(row[best]);
+      index[blockIdx.x * 4 + rank] = static_cast<double>(best);
+    }
   }
 }
