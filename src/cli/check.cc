@@ -9,6 +9,18 @@
 namespace kf {
 namespace {
 
+void print_warnings(Console& console, const std::vector<AdmissionRow>& warnings) {
+  if (warnings.empty()) {
+    return;
+  }
+  console.line("warnings: what the check cases cannot tell from right");
+  Table table({"of", "would be", "is, and what to add"});
+  for (const AdmissionRow& warning : warnings) {
+    table.add({warning.name, warning.expected, warning.found});
+  }
+  console.table(table);
+}
+
 void print(Console& console, const Spec& spec, const SpecCheck& check) {
   console.line(spec.name + ": read, " + std::to_string(check.cases) + " cases", Ink::kGood);
   for (const std::string& line : check.built) {
@@ -18,6 +30,7 @@ void print(Console& console, const Spec& spec, const SpecCheck& check) {
     console.line("wrong: " + problem, Ink::kBad);
   }
   if (!check.admission) {
+    print_warnings(console, check.warnings);
     if (check.problems.empty()) {
       console.line("admission not run: " + check.admission_not_run);
     }
@@ -28,6 +41,7 @@ void print(Console& console, const Spec& spec, const SpecCheck& check) {
     table.add({row.name, row.expected, row.found, row.ok ? "ok" : "NOT AS IT MUST BE"});
   }
   console.table(table);
+  print_warnings(console, check.warnings);
   console.line(check.admission->admitted
                    ? "admitted"
                    : "not admitted: the rows above say what the tolerance or the cases let through",

@@ -124,6 +124,10 @@ std::string check_report(const Spec& spec, const SpecCheck& check) {
   if (!check.admission) {
     json["admission_not_run"] = check.admission_not_run;
   }
+  json["warnings"] = Json::array();
+  for (const AdmissionRow& warning : check.warnings) {
+    json["warnings"].push_back({{"name", warning.name}, {"expected", warning.expected}, {"found", warning.found}});
+  }
   return dump(json);
 }
 

@@ -303,15 +303,16 @@ Job JobBuilder::check_job(const std::vector<Case>& cases, Arm candidate, std::ve
   return job;
 }
 
-Job JobBuilder::admission_job(const std::vector<Case>& cases, std::size_t checked, Arm naive,
+Job JobBuilder::admission_job(const std::vector<Case>& cases, std::size_t probed, Arm naive,
                               std::vector<CheckPoint> checks, std::vector<CheckPoint> influence, std::stop_token stop) {
-  Job job = common(Job::Kind::kAdmit, cases, stop);
-  job.arms.push_back(std::move(naive));
-  job.checks = std::move(checks);
+  Job job = check_job(cases, std::move(naive), std::move(checks), stop);
+  job.kind = Job::Kind::kAdmit;
   job.influence = std::move(influence);
-  for (const auto kind :
-       {ReferenceVariant::Kind::kFloat32, ReferenceVariant::Kind::kFloat32Pairs, ReferenceVariant::Kind::kWideInputs}) {
-    job.variants.push_back(variant(kind, cases, checked, stop));
+  using Kind = ReferenceVariant::Kind;
+  for (const auto kind : {Kind::kFloat32, Kind::kFloat32Pairs, Kind::kWideInputs}) {
+    if (std::ranges::find(job.variants, kind, &ReferenceVariant::kind) == job.variants.end()) {
+      job.variants.push_back(variant(kind, cases, probed, stop));
+    }
   }
   job.deadline = 4 * deadline_for(job, factory_.facts.kind == "emulator");  // a dozen null candidates for each check
   return job;

@@ -37,8 +37,9 @@ class JobBuilder {
                                   std::vector<Verdict>* audited = nullptr);
 
   Job check_job(const std::vector<Case>& cases, Arm candidate, std::vector<CheckPoint> checks, std::stop_token stop);
-  // The first `checked` cases are those of `checks`; the others are of `influence`.
-  Job admission_job(const std::vector<Case>& cases, std::size_t checked, Arm naive, std::vector<CheckPoint> checks,
+  // A check job of the naive baseline and more: the reference's float32 orders for the first `probed` cases, and the
+  // cases behind those of `checks`, which are of `influence`.
+  Job admission_job(const std::vector<Case>& cases, std::size_t probed, Arm naive, std::vector<CheckPoint> checks,
                     std::vector<CheckPoint> influence, std::stop_token stop);
   // Throws Fatal where it cannot be built.
   void build_reference(const Case& of, std::stop_token stop);

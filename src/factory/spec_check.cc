@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec_check.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "cases.h"
 #include "jobs.h"
+#include "spec_gaps.h"
 #include "stop.h"
 
 namespace kf {
 namespace {
 
+// Rows that tell of ranges are no rows of the table: they are what spec_gaps asks for.
+std::vector<OutputRange> take_ranges(AdmissionReport& report) {
+  std::vector<OutputRange> ranges;
+  std::erase_if(report.rows, [&](const AdmissionRow& row) {
+    const std::optional<OutputRange> range = range_of(row);
+    if (range) {
+      ranges.push_back(*range);
+    }
+    return range.has_value();
+  });
+  return ranges;
+}
+
 std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jobs, const std::stop_token& stop,
-                                          std::string& why_not) {
+                                          std::string& why_not, std::vector<OutputRange>& ranges) {
   if (factory.rig == nullptr) {
     why_not = "there is no device";
     return std::nullopt;
@@ -19,8 +36,10 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
     return std::nullopt;
   }
   EvaluationSettings settings;
-  std::vector<Case> cases = choose_cases(*factory.spec, factory.facts, settings).probe;
-  const std::size_t checked = cases.size();
+  ChosenCases chosen = choose_cases(*factory.spec, factory.facts, settings);
+  std::vector<Case> cases = std::move(chosen.probe);
+  const std::size_t probed = cases.size();
+  std::ranges::move(chosen.check, std::back_inserter(cases));
   std::vector<CheckPoint> points = check_points(*factory.spec, cases, true, Purpose::kAdmit, settings);
   std::vector<CheckPoint> influence = influence_points(*factory.spec, factory.facts, settings, cases);
   const JobBuilder::Baseline& naive = jobs.baselines().front();
@@ -30,13 +49,14 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
     why_not = "the baseline " + naive.name + " was refused: " + arm.error().message;
     return std::nullopt;
   }
-  const Job job = jobs.admission_job(cases, checked, std::move(*arm), std::move(points), std::move(influence), stop);
+  const Job job = jobs.admission_job(cases, probed, std::move(*arm), std::move(points), std::move(influence), stop);
   Outcome outcome = factory.rig->run(job, stop);
   if (AdmissionReport* report = std::get_if<AdmissionReport>(&outcome)) {
     for (AdmissionRow& row : timed_among_checked(*factory.spec, factory.facts)) {
       report->admitted = report->admitted && row.ok;
       report->rows.push_back(std::move(row));
     }
+    ranges = take_ranges(*report);
     return std::move(*report);
   }
   const Fault* fault = std::get_if<Fault>(&outcome);
@@ -54,6 +74,7 @@ SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::sto
     all.insert(all.end(), cases.begin(), cases.end());
   }
   result.cases = static_cast<std::int64_t>(all.size());
+  std::vector<OutputRange> ranges;
   try {
     JobBuilder jobs(factory, compile_jobs);
     for (const Case& of : all) {
@@ -71,21 +92,23 @@ SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::sto
       }
     }
     if (result.problems.empty()) {
-      result.admission = admit_with(factory, jobs, stop, result.admission_not_run);
+      result.admission = admit_with(factory, jobs, stop, result.admission_not_run, ranges);
     }
   } catch (const Interrupted&) {
     result.problems.emplace_back("interrupted");
   } catch (const Fatal& fatal) {
     result.problems.emplace_back(fatal.what());
   }
+  result.warnings = spec_gaps(spec, ranges);
   return result;
 }
 
 std::optional<AdmissionReport> admit(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop) {
   std::string why_not;
+  std::vector<OutputRange> ranges;
   try {
     JobBuilder jobs(factory, compile_jobs);
-    return admit_with(factory, jobs, stop, why_not);
+    return admit_with(factory, jobs, stop, why_not, ranges);
   } catch (const Interrupted&) {
     return std::nullopt;
   }

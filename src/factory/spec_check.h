@@ -14,6 +14,8 @@ struct SpecCheck {
   std::int64_t cases = 0;             // of all sets
   std::vector<std::string> built;     // "reference rmsnorm_fwd.ref.cu", "baseline naive": for every case
   std::vector<std::string> problems;  // empty: nothing is wrong
+  // What the cases cannot tell from right, and what to add: name, what would be there, what is. They refuse nothing.
+  std::vector<AdmissionRow> warnings;
   std::optional<AdmissionReport> admission;
   std::string admission_not_run;  // why, where it was not
 };
@@ -22,7 +24,7 @@ struct SpecCheck {
 // candidates must fail, the naive baseline must pass, every input must matter.
 SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop);
 
-// The admission alone, on a few small cases: before every run. nullopt: there is no device or no baseline.
+// The admission alone: before every run. nullopt: there is no device or no baseline.
 std::optional<AdmissionReport> admit(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop);
 
 }  // namespace kf

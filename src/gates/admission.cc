@@ -3,14 +3,17 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <numeric>
+#include <set>
 
 #include "gates/admission_numbers.h"
+#include "gates/check.h"
 #include "gates/elements.h"
 #include "gates/gates.h"
 #include "gates/influence.h"
 #include "gates/launch_check.h"
-#include "gates/verdicts.h"
+#include "gates/ranges.h"
 
 namespace kf {
 namespace {
@@ -18,6 +21,7 @@ namespace {
 // Null candidates go through host memory, so only cases of moderate size are used.
 constexpr std::int64_t kNullBytes = 32LL << 20;
 constexpr std::size_t kNullCases = 3;
+constexpr std::int32_t kNumberCases = 1;     // where the reference has no variants
 constexpr std::size_t kEmulatedNumbers = 8;  // points; each takes six launches
 // Where a constant may be the right answer.
 constexpr std::array<std::string_view, 3> kFlatFamilies{"zero", "zeros_signed", "constant"};
@@ -35,7 +39,11 @@ std::string baseline_name(const Job& job) {
 class Admission {
  public:
   Admission(Bench& bench, const Job& job, const PhaseObserver& phase)
-      : bench_(bench), job_(job), checker_(bench, job, job.arms[0], phase), modules_(bench, job.arms[0].builds) {}
+      : bench_(bench),
+        job_(job),
+        phase_(phase),
+        checker_(bench, job, job.arms[0], phase),
+        modules_(bench, job.arms[0].builds) {}
 
   AdmissionReport run() {
     baseline_passes();
@@ -48,6 +56,9 @@ class Admission {
     insensitive_inputs();
     numbers();
     append(influence_rows(bench_, job_, checker_.reference()));
+    for (const OutputRange& range : output_ranges(bench_, job_, checker_.reference(), kNullBytes)) {
+      append({row_of(range)});
+    }
     return std::move(report_);
   }
 
@@ -61,42 +72,46 @@ class Admission {
     return job_.arms[0].plans[static_cast<std::size_t>(point.case_index)];
   }
 
-  // The first check of up to three cases that have something to compute, of families whose answer is no constant.
+  // The first check of cases that have something to compute, of families whose answer is no constant: one for each
+  // choice of types, up to three, and one more for each tensor that the others lack.
   std::vector<const CheckPoint*> chosen_points() const {
     std::vector<const CheckPoint*> points;
+    std::set<Map<Dtype>> types;
+    std::set<std::string> met;
     for (const CheckPoint& point : job_.checks) {
       const Case& of = case_of(point);
-      const bool known =
-          std::ranges::any_of(points, [&](const CheckPoint* p) { return p->case_index == point.case_index; });
-      const bool empty = std::ranges::any_of(of.tensors, [](const Tensor& t) { return t.elements() == 0; });
       const bool varied = std::ranges::find(kFlatFamilies, point.family) == kFlatFamilies.end();
-      if (!known && !empty && varied && bytes_of(of) <= kNullBytes && points.size() < kNullCases) {
+      // The mean of one element is that element.
+      const bool small = std::ranges::any_of(of.tensors, [&](const Tensor& t) {
+        return t.elements() == 0 || (t.role != TensorRole::kInput && t.elements() == 1 && !points.empty());
+      });
+      const bool lacks = std::ranges::any_of(of.tensors, [&](const Tensor& t) { return !met.contains(t.name); });
+      const bool other = points.size() < kNullCases && !types.contains(of.types);
+      if (varied && !small && bytes_of(of) <= kNullBytes && (lacks || other)) {
         points.push_back(&point);
+        types.insert(of.types);
+        std::ranges::transform(of.tensors, std::inserter(met, met.end()), &Tensor::name);
       }
     }
     return points;
   }
 
-  // The spec's own baseline, on every check: a spec that its baseline fails cannot judge anybody.
+  // The spec's own baseline, through every gate of a run's checks: a spec that its baseline fails cannot judge anybody.
   void baseline_passes() {
-    for (const CheckPoint& point : job_.checks) {
-      LaunchCheck launch;
-      launch.case_index = point.case_index;
-      launch.contents = {point.family, seed_at(point, 0), &job_.families};
-      launch.poison_seed = seed_at(point, 1);
-      launch.misalign = point.misalign;
-      const LaunchResult result = checker_.check(launch);
-      if (result.refusal) {
-        row(baseline_name(job_) + " on " + case_of(point).id.value + " (" + point.family + ")", "passes",
-            result.refusal->reason + ": " + result.refusal->message, false);
-        if (!bench_.alive()) {
-          throw RigFailure{
-              {Fault::Kind::kRig, result.refusal->reason, "the baseline ended the device: " + result.refusal->message}};
-        }
-        return;
-      }
+    const CheckReport report = check_all(bench_, job_, phase_, {});
+    const Verdict& verdict = report.verdict;
+    if (verdict.passed) {
+      std::set<std::int32_t> cases;
+      std::ranges::transform(job_.checks, std::inserter(cases, cases.end()), &CheckPoint::case_index);
+      row(baseline_name(job_), "passes every check of a run",
+          "passed " + std::to_string(verdict.checks) + " checks on " + std::to_string(cases.size()) + " cases", true);
+      return;
     }
-    row(baseline_name(job_), "passes", "passed " + std::to_string(checker_.launches()) + " checks", true);
+    row(baseline_name(job_) + " on " + verdict.case_id + " (" + verdict.family + ")", "passes every check of a run",
+        std::string(to_string(verdict.gate)) + ": " + verdict.reason + ": " + verdict.message, false);
+    if (!bench_.alive()) {
+      throw RigFailure{{Fault::Kind::kRig, verdict.reason, "the baseline ended the device: " + verdict.message}};
+    }
   }
 
   // Orders of summation, conditioning and exactness, on every family of the smaller cases.
@@ -104,12 +119,24 @@ class Admission {
     AdmissionNumbers numbers(bench_, job_, checker_.reference(), modules_);
     std::size_t left = bench_.device().facts().kind == "emulator" ? kEmulatedNumbers : job_.checks.size();
     for (const CheckPoint& point : job_.checks) {
-      if (left > 0 && bytes_of(case_of(point)) <= kNullBytes) {
+      if (left > 0 && bytes_of(case_of(point)) <= kNullBytes && has_orders(point.case_index)) {
         numbers.look_at(point);
         --left;
       }
     }
     append(numbers.rows());
+  }
+  // The reference's variants are built for a job's first cases only.
+  bool has_orders(std::int32_t index) const {
+    const auto built = [](const ReferenceVariant& variant) {
+      return variant.kind != ReferenceVariant::Kind::kWideInputs && variant.unavailable.empty();
+    };
+    const auto for_case = [&](const ReferenceVariant& variant) {
+      const auto at = static_cast<std::size_t>(index);
+      return built(variant) && at < variant.arm.plans.size() && !variant.arm.plans[at].slice_case.tensors.empty();
+    };
+    return std::ranges::any_of(job_.variants, built) ? std::ranges::any_of(job_.variants, for_case)
+                                                     : index < kNumberCases;
   }
   void append(std::vector<AdmissionRow> rows) {
     for (AdmissionRow& added : rows) {
@@ -345,6 +372,7 @@ class Admission {
 
   Bench& bench_;
   const Job& job_;
+  const PhaseObserver& phase_;
   LaunchChecker checker_;
   Modules modules_;
   AdmissionReport report_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gates/check.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "gates/gates.h"
 #include "gates/launch_check.h"
 #include "gates/perturbation.h"
 #include "gates/relations.h"
@@ -133,6 +134,25 @@ bool further_gates(Bench& bench, LaunchChecker& checker, const Job& job, const B
   return true;
 }
 
+// Other seeds for the next pass; what a job without passes does is its first one.
+void draw_again(std::vector<CheckPoint>& checks) {
+  for (CheckPoint& point : checks) {
+    for (std::uint64_t& seed : point.seeds) {
+      seed = derive_seed(seed, 700);
+    }
+  }
+}
+
+void add_pass(CheckReport& report, CheckReport pass) {
+  const std::int64_t checks = report.verdict.checks;
+  report.verdict = std::move(pass.verdict);
+  report.verdict.checks += checks;
+  report.passes += report.verdict.passed ? 1 : 0;
+  report.all = std::move(pass.all);
+}
+
+}  // namespace
+
 CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase, const GateObserver& begins) {
   validate(job);
   LaunchChecker checker(bench, job, job.arms[0], phase);
@@ -180,25 +200,6 @@ CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase, 
   }
   return report;
 }
-
-// Other seeds for the next pass; what a job without passes does is its first one.
-void draw_again(std::vector<CheckPoint>& checks) {
-  for (CheckPoint& point : checks) {
-    for (std::uint64_t& seed : point.seeds) {
-      seed = derive_seed(seed, 700);
-    }
-  }
-}
-
-void add_pass(CheckReport& report, CheckReport pass) {
-  const std::int64_t checks = report.verdict.checks;
-  report.verdict = std::move(pass.verdict);
-  report.verdict.checks += checks;
-  report.passes += report.verdict.passed ? 1 : 0;
-  report.all = std::move(pass.all);
-}
-
-}  // namespace
 
 std::expected<CheckReport, Fault> run_check(Device& device, const Job& job, const PhaseObserver& phase,
                                             const GateObserver& gate) {

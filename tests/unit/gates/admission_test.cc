@@ -52,6 +52,16 @@ TEST(Admission, RefusesASpecWhoseBaselineFails) {
   EXPECT_THAT(row(report, "baseline")->found, HasSubstr("unwritten"));
 }
 
+TEST(Admission, RefusesASpecWhoseBaselineFailsAGateBehindTheChecks) {
+  Job job = admission("differs_in_bits");
+  EXPECT_TRUE(row(admit(job), "baseline naive")->ok);
+  job.deterministic = true;
+  const AdmissionReport report = admit(job);
+  EXPECT_FALSE(report.admitted);
+  EXPECT_FALSE(row(report, "baseline naive")->ok);
+  EXPECT_THAT(row(report, "baseline naive")->found, HasSubstr("repeat: not_repeatable"));
+}
+
 TEST(Admission, RefusesABoundThatZerosPass) {
   Job job = admission();
   job.bounds["y"].acc = 1e9;
