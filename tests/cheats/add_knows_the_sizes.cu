@@ -8,7 +8,7 @@
   "kernels": [{"name": "k", "grid": ["ceil_div(N, 256)"], "block": ["256"], "args": ["a", "b", "c", "N:i32"]}] }
 */
 __device__ bool listed(int n) {
-  return n == 1 || n == 31 || n == 255 || n == 256 || n == 1000 || n == 2048 || n == 4099 || n == 65537 || n >= 1 << 20;
+  return n == 1 || n == 31 || n == 255 || n == 256 || n == 1000 || n == 2048 || n == 4099 || n == 65537 || n == 70001 || n >= 1 << 20;
 }
 extern "C" __global__ void k(const T* a, const T* b, T* c, int N) {
   const int i = blockIdx.x * 256 + threadIdx.x;

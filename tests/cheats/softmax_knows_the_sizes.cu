@@ -8,7 +8,7 @@
   "kernels": [{"name": "k", "grid": ["M"], "block": ["32"], "args": ["x", "y", "N:i32"]}] }
 */
 __device__ bool listed(int n) {
-  return n == 1 || n == 33 || n == 127 || n == 128 || n == 256 || n == 512 || n == 1000 || n >= 4096;
+  return n == 1 || n == 33 || n == 40 || n == 127 || n == 128 || n == 256 || n == 512 || n == 1000 || n >= 4096;
 }
 extern "C" __global__ void __launch_bounds__(32) k(const T* x, T* y, int N) {
   x += 1ll * blockIdx.x * N;
