@@ -17,6 +17,7 @@ import subprocess
 import time
 import unittest
 
+from factory import BINARY
 from faults_test import DONE, SHIM, Struck
 
 SEED = int(os.environ.get("KF_BLOWS_SEED", "1"))
@@ -219,8 +220,10 @@ class Blows(Struck):
                 subprocess.run(["umount", str(disk)], check=True)
 
     def blow_read_only(self, trial):
-        """The run folder loses its write permission. Root may write all the same, so the run is somebody else's then."""
-        user = NOBODY if os.geteuid() == 0 else None
+        """The run folder loses its write permission. Root may write all the same, so the run is somebody else's then, if the
+        build's folder lets others in."""
+        open_to_all = all(folder.stat().st_mode & 1 for file in (BINARY, SHIM) for folder in pathlib.Path(file).resolve().parents)
+        user = NOBODY if os.geteuid() == 0 and open_to_all else None
         trial.root.parent.mkdir(parents=True)
         if user is not None:
             os.chown(trial.root.parent, user, user)
