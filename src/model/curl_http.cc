@@ -13,9 +13,9 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 using Curl = std::shared_ptr<const CurlLibrary>;
-constexpr Milliseconds kLinger{250};               // for the end of a body of which enough is known
+constexpr Milliseconds kLinger{250};                 // for the end of a body of which enough is known
 constexpr std::size_t kMostHeaderBytes = 256 << 10;  // of one exchange, interim answers included
-constexpr Milliseconds kLongestPoll{1'000};        // a stop request wakes the poll; this only bounds a lost wake-up
+constexpr Milliseconds kLongestPoll{1'000};          // a stop request wakes the poll; this only bounds a lost wake-up
 
 // A multi handle owns the connections that its transfers leave open; it is reused by later requests.
 struct MultiDeleter {
