@@ -24,7 +24,8 @@ struct RigOptions {
 };
 
 // The factory's end of a worker process, on this machine or behind a launcher. A worker that vanished or does not
-// answer is replaced; a job that met a rig fault, or whose process got SIGKILL, is tried once more. The worker ends with this object.
+// answer is replaced; a job that met a rig fault, or whose process got SIGKILL, is tried once more. The worker ends
+// with this object.
 class LocalRig final : public Rig {
  public:
   // Starts the worker and waits for its hello; a worker that dies before it is started once more. The error quotes the
