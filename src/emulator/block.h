@@ -151,6 +151,8 @@ struct Launch : LaunchSetup {
   GlobalWrites writes;                                                            // race checker
   std::uint32_t fences = 0;                                                       // carried out so far
   std::unordered_map<std::uint64_t, std::vector<std::vector<Release>>> releases;  // by block, then warp
+  std::uint32_t proxy_fences = 0;                                 // fence.proxy.async carried out so far
+  std::unordered_map<std::uint64_t, std::uint32_t> proxy_fenced;  // by block: the last one
   std::uint32_t waited_release = 0;    // first fence of a warp behind griddepcontrol.wait; 0: none yet
   bool waited = false;                 // a thread has executed griddepcontrol.wait ...
   bool waited_before_trigger = false;  // ... in a block that had not yet triggered

@@ -81,6 +81,28 @@ void check_read_only(Warp& warp, const Inst& inst, int lane, std::uint64_t addre
 
 }  // namespace
 
+void check_async_proxy(Warp& warp, const Inst& inst, int lane, std::uint64_t address, std::uint32_t bytes) {
+  const Launch& launch = *warp.launch;
+  if (launch.writes.empty()) return;
+  auto fenced = [&](std::uint64_t block, std::uint32_t since) {
+    const auto last = launch.proxy_fenced.find(block);
+    return last != launch.proxy_fenced.end() && last->second > since;
+  };
+  for (std::uint64_t word = address; word < address + bytes; word += 4) {
+    const GlobalWrites::Page* page = launch.writes.find(word);
+    if (page == nullptr) continue;
+    const GlobalWrite& write = (*page)[word % GlobalWrites::kPageBytes / 4];
+    if (write.time == 0 || write.is_bulk || fenced(write.block, write.proxies) ||
+        fenced(warp.block->linear, write.proxies))
+      continue;
+    report(warp, inst, lane,
+           Found{Checker::kAsyncCopy,
+                 "the bulk copy reads " + name_of_byte(warp, word) + ", which " + describe_writer(launch, write) +
+                     " wrote without a fence.proxy.async after it",
+                 {source_place(launch, write.source, "wrote")}});
+  }
+}
+
 bool global_read_needs_check(const Warp& warp, std::uint64_t low, std::uint64_t high) {
   const Launch& launch = *warp.launch;
   if (!launch.check_races) return false;
@@ -127,6 +149,8 @@ void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t add
     made.bytes = (again ? write.bytes | mask : mask) & 0xf;
     made.ever = (write.ever | mask) & 0xf;
     made.strong = strong;
+    made.is_bulk = inst.is_bulk;
+    made.proxies = launch.proxy_fences;
     write = made;
   }
 }

@@ -23,6 +23,8 @@ struct GlobalWrite {
   std::uint8_t bytes : 4 = 0;  // a mask of the word's four
   std::uint8_t ever : 4 = 0;   // ... of those that anybody wrote
   bool strong = false;         // atomic, relaxed, release, volatile
+  bool is_bulk = false;        // of a bulk copy: through the async proxy
+  std::uint32_t proxies = 0;   // Launch::proxy_fences then
 };
 
 // The words that one launch wrote, by page. Only the first kMostPages pages are followed, so that a launch with
@@ -57,6 +59,9 @@ class GlobalWrites {
 // them run at the same time, and writes to what ld.global.nc reads.
 void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t address, std::uint32_t bytes,
                        Access access);
+// Reading global memory through the async proxy needs a fence.proxy.async after ordinary writes of the same launch, of
+// the writer's block or of the reader's.
+void check_async_proxy(Warp& warp, const Inst& inst, int lane, std::uint64_t address, std::uint32_t bytes);
 // Whether any of the bytes from `low` to `high` need a look when they are read.
 bool global_read_needs_check(const Warp& warp, std::uint64_t low, std::uint64_t high);
 

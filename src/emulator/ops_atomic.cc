@@ -137,6 +137,7 @@ void fence(Warp& w, const Inst&, Mask) {
 }
 void proxy_fence(Warp& w, const Inst&, Mask lanes) {
   const auto now = static_cast<std::uint32_t>(++w.block->events);
+  w.launch->proxy_fenced[w.block->linear] = ++w.launch->proxy_fences;
   each_lane(lanes, [&](int l) { w.proxy_fence[static_cast<std::size_t>(l)] = now; });
 }
 

@@ -5,6 +5,7 @@
 #include "access.h"
 #include "async_copy.h"
 #include "atomic_op.h"
+#include "global_race.h"
 #include "lanes.h"
 #include "mbarrier.h"
 #include "race.h"
@@ -68,6 +69,7 @@ void add_parts(Warp& w, const Inst& i, int lane, AsyncCopy& copy, std::uint64_t 
   for (W at = 0; at < size; at += 16) {
     AsyncPart part;
     part.from = resolve(w, i, lane, from + at, 16, from_space, Access::kRead);
+    if (from_space == Space::kGlobal) check_async_proxy(w, i, lane, from + at, 16);
     keep_source(w, from_space, from + at);
     if (from_space == Space::kShared)
       for (std::size_t k = 0; k < 16; k += 4) check_proxy(w, i, lane, part.from + k);
@@ -282,6 +284,7 @@ bool bind_bulk(Binder& b) {
   const W ctas = multicast ? b.source(4, 16) : kNoSlot;
   b.out.extra = add_form(b, to, from, barrier, b.source(2, 32), ctas, reduce, type, to_space, from_space);
   b.out.fn = &bulk;
+  b.out.is_bulk = true;
   return true;
 }
 

@@ -110,6 +110,27 @@ TEST(Async, BulkCopiesThroughAnMbarrierAndBack) {
   }
 }
 
+TEST(Async, ABulkCopyOfGlobalMemoryThatTheLaunchWroteNeedsAProxyFenceOfAWriterOrTheReader) {
+  KF_NEEDS_NVRTC();
+  auto with = [](const std::string& by_writers, const std::string& by_reader) {
+    std::string source = kBulk;
+    auto replace = [&](const std::string& from, const std::string& to) {
+      source.replace(source.find(from), from.size(), to);
+    };
+    replace("\"l\"(x)", "\"l\"(y)");
+    replace("__syncthreads();", "for (int i = threadIdx.x; i < 1024; i += blockDim.x) y[i] = x[i];\n " + by_writers +
+                                    " __syncthreads(); if (!threadIdx.x) { " + by_reader + " }");
+    return run(source, {{1}, {128}, {}, 4096});
+  };
+  const std::string fence = "asm volatile(\"fence.proxy.async;\" ::: \"memory\");";
+  for (const Outcome& got : {with(fence, ""), with("", fence)}) {
+    ASSERT_EQ(got.fault, "");
+    for (int i = 0; i < 1024; ++i) ASSERT_EQ(got.out[i], static_cast<float>(i) + 1);
+  }
+  EXPECT_THAT(with("", "").fault, AllOf(HasSubstr("the bulk copy reads byte"), HasSubstr("of tensor 1"),
+                                        HasSubstr("without a fence.proxy.async")));
+}
+
 TEST(Async, EachMissingStepOfABulkCopyIsFoundUnderEverySeed) {
   KF_NEEDS_NVRTC();
   const Shape shape{{1}, {128}, {}, 4096};
