@@ -17,6 +17,12 @@ double middle(const std::vector<double>& sorted) {
   return n % 2 == 1 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
 }
 
+// Of n!. std::lgamma leaves the sign in a variable of the whole process, and several attempts are scored at once.
+double log_factorial(double n) {
+  int sign = 0;
+  return ::lgamma_r(n + 1, &sign);
+}
+
 // The largest k for which [x_(k), x_(n+1-k)] covers the median with at least 95 %: P(Binomial(n, 1/2) < k) <= 2.5 %.
 // 0: there is none.
 std::size_t order_statistic(std::size_t n) {
@@ -25,8 +31,7 @@ std::size_t order_statistic(std::size_t n) {
   std::size_t k = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double at = static_cast<double>(i);
-    below +=
-        std::exp(std::lgamma(count + 1) - std::lgamma(at + 1) - std::lgamma(count - at + 1) - count * std::log(2.0));
+    below += std::exp(log_factorial(count) - log_factorial(at) - log_factorial(count - at) - count * std::log(2.0));
     if (below > 0.025) {
       break;
     }
