@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What exact probes refuse, and what a rule of the spec excuses.
+#include "check_fixture.h"
+
+namespace kf {
+namespace {
+
+using fakes::HostDeviceOptions;
+using fakes::toy_case;
+using fakes::toy_check;
+
+TEST(ExactProbe, RefusesWhatTheBoundAllowsWhereIntegersMakeEveryStepExact) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["one_ulp"] = [right = options.kernels.at("good")](const fakes::HostLaunch& launch) {
+    OrFault<void> done = right(launch);
+    for (int i = 0; i < launch.scalar<int>(4) * launch.scalar<int>(5); ++i) {
+      float& value = launch.pointer<float>(2)[i];
+      value = std::nextafter(value, 1e30F);
+    }
+    return done;
+  };
+  Job job = fakes::toy_check("one_ulp", {fakes::toy_case(5, 16)});
+  job.bounds["y"] = {.ulp = 1, .acc = 2, .condition = "y__cond"};
+  job.checks[0].family = "integers";
+  const auto verdict_of = [&](const Job& checked) {
+    const auto device = make_host_device(options);
+    const auto report = run_check(*device, checked, [](Phase) {});
+    return report ? report->verdict : Verdict{};
+  };
+  EXPECT_TRUE(verdict_of(job).passed);
+  job.bounds["y"].exact = {"integers"};
+  const Verdict refused = verdict_of(job);
+  EXPECT_FALSE(refused.passed);
+  EXPECT_EQ(refused.reason, "inexact");
+  EXPECT_NE(refused.message.find("rounded once"), std::string::npos);
+  job.arms = {fakes::toy_arm("candidate", "good", job.cases)};
+  EXPECT_TRUE(verdict_of(job).passed);
+}
+
+TEST(ExactProbe, IsAMismatchWhereTheBoundIsBrokenToo) {
+  Job job = fakes::toy_check("low_precision", {fakes::toy_case(5, 16)});
+  job.bounds["y"] = {.ulp = 1, .acc = 2, .condition = "y__cond"};
+  job.bounds["y"].exact = {"integers"};
+  job.checks[0].family = "integers";
+  const auto device = make_host_device(fakes::toy_device());
+  const auto report = run_check(*device, job, [](Phase) {});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->verdict.reason, "mismatch");
+}
+
+// ---- what a rule of the spec excuses -----------------------------------------------------------------
+
+// Rounds down; on contents of integers every element is on an edge. `off` elements come out `wrong` steps lower.
+Job on_the_edge(fakes::HostDeviceOptions& options, int off, float nudge = 0, float wrong = 1) {
+  options.kernels["reference"] = [nudge](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
+    for (int i = 0; i < m * n; ++i) {
+      launch.pointer<double>(2)[i] = std::floor(launch.pointer<const float>(0)[i / n * ldx + i % n] + nudge) + 0.5;
+      launch.pointer<double>(3)[i] = 1;
+    }
+    return {};
+  };
+  options.kernels["steps"] = [off, wrong](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
+    for (int i = 0, left = off; i < m * n; ++i) {
+      const int at = i / n * ldx + i % n;
+      const float x = launch.pointer<const float>(0)[at];
+      const bool low = x != 0 && left-- > 0;  // zero has no ulp to be moved by
+      launch.pointer<float>(2)[at] = std::floor(x) + 0.5F - (low ? wrong : 0.0F);
+    }
+    return {};
+  };
+  Job job = fakes::toy_check("steps", {fakes::toy_case(10, 20)});
+  job.checks[0].family = "integers";
+  job.bounds["y"].ill_conditioned = 0.01;  // two of the 200
+  ReferenceVariant wide;
+  wide.kind = ReferenceVariant::Kind::kWideInputs;
+  wide.cases = job.cases;
+  wide.arm = job.reference;
+  job.variants.push_back(std::move(wide));
+  return job;
+}
+Verdict checked(const Job& job, const fakes::HostDeviceOptions& options) {
+  const auto device = make_host_device(options);
+  const auto report = run_check(*device, job, [](Phase) {});
+  EXPECT_TRUE(report);
+  return report ? report->verdict : Verdict{};
+}
+
+TEST(IllConditioned, ElementsAreLeftOutUpToTheShareThatTheSpecStates) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  EXPECT_TRUE(checked(on_the_edge(options, 2), options).passed);
+  EXPECT_FALSE(checked(on_the_edge(options, 3), options).passed);
+}
+
+TEST(IllConditioned, ElementsAreJudgedWhereTheSpecStatesNothing) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job job = on_the_edge(options, 1);
+  job.bounds["y"].ill_conditioned = 0;
+  EXPECT_FALSE(checked(job, options).passed);
+}
+
+TEST(IllConditioned, IsNoExcuseAwayFromAJump) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  EXPECT_FALSE(checked(on_the_edge(options, 1, 0.25F), options).passed);
+}
+
+TEST(IllConditioned, ExcusesNothingButWhatLiesWithinTheJump) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  EXPECT_TRUE(checked(on_the_edge(options, 2, 0, 0.5F), options).passed);
+  EXPECT_FALSE(checked(on_the_edge(options, 2, 0, 2), options).passed);
+  EXPECT_FALSE(checked(on_the_edge(options, 2, 0, -1), options).passed);
+  EXPECT_FALSE(checked(on_the_edge(options, 2, 0, 1e6F), options).passed);
+}
+
+TEST(IllConditioned, ZerosWhereTheReferenceJumpsAreRefused) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  const Job job = on_the_edge(options, 0);
+  options.kernels["steps"] = [steps = options.kernels.at("steps")](const fakes::HostLaunch& launch) {
+    OrFault<void> done = steps(launch);
+    float* y = launch.pointer<float>(2);
+    for (int i = 0, left = 2; i < 200 && left > 0; ++i) {
+      if (std::abs(y[i]) > 2) {  // the jump there does not reach zero
+        y[i] = 0;
+        --left;
+      }
+    }
+    return done;
+  };
+  const Verdict verdict = checked(job, options);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_EQ(verdict.reason, "mismatch");
+}
+
+// Indices into w, whose elements are all equal: row i of y holds index_of(i, j) at j, the reference j.
+Verdict with_tied_indices(const std::string& ranks, const std::function<int(int, int, int)>& index_of) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(5), n = launch.scalar<int>(6);
+    for (int i = 0; i < m * n; ++i) {
+      launch.pointer<double>(2)[i] = i % n;
+      launch.pointer<double>(3)[i] = 1;
+    }
+    return {};
+  };
+  options.kernels["indices"] = [index_of](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
+    for (int i = 0; i < m * n; ++i) {
+      launch.pointer<float>(2)[i / n * ldx + i % n] = static_cast<float>(index_of(i / n, i % n, n));
+    }
+    return {};
+  };
+  Case of = fakes::toy_case(4, 8);
+  of.tensors[2].dims[1] = ranks;
+  Job job = fakes::toy_check("indices", {of});
+  job.checks[0].family = "constant";
+  job.bounds["y"].ties_of = "w";
+  job.bounds["y"].ties_along = "N";
+  return checked(job, options);
+}
+
+TEST(Ties, RowsAreThoseOfTheOutputAlsoWhereTheIndexedTensorLacksThem) {
+  for (const char* ranks : {"N", "K"}) {  // an order of w, and ranks
+    const auto last_first = [](int, int j, int n) { return n - 1 - j; };
+    const Verdict honest = with_tied_indices(ranks, last_first);
+    EXPECT_TRUE(honest.passed) << ranks << ": " << honest.message;
+    const auto turned = [](int i, int j, int n) { return (i + j) % n; };
+    EXPECT_TRUE(with_tied_indices(ranks, turned).passed) << ranks;
+    const auto repeated = [](int, int, int) { return 3; };
+    EXPECT_FALSE(with_tied_indices(ranks, repeated).passed) << ranks;
+    const auto one_repeated = [](int i, int j, int n) { return i == 2 && j == 1 ? n - 1 : n - 1 - j; };
+    EXPECT_FALSE(with_tied_indices(ranks, one_repeated).passed) << ranks;
+  }
+}
+
+}  // namespace
+}  // namespace kf
