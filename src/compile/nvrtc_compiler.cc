@@ -116,10 +116,10 @@ void NvrtcCompiler::replace_zygote(const std::shared_ptr<Zygote>& lost) {
 
 std::expected<NvrtcOutput, CompileAccident> NvrtcCompiler::run(const NvrtcJob& job, const std::stop_token& stop) {
   std::shared_ptr<Zygote> used = zygote();
-  auto output = used->compile(job, settings_.deadline, stop);
+  auto output = used->compile(job, settings_.limits, stop);
   if (!output && output.error().lost) {
     replace_zygote(used);
-    output = zygote()->compile(job, settings_.deadline, stop);
+    output = zygote()->compile(job, settings_.limits, stop);
   }
   return output;
 }

@@ -16,7 +16,7 @@ namespace kf {
 struct NvrtcSettings {
   ToolkitQuery toolkit;
   std::vector<std::string> zygote_command{"/proc/self/exe", "compile-zygote"};  // see ZygoteSettings::command
-  std::chrono::milliseconds deadline{60'000};                                   // of one compilation
+  CompileLimits limits;                                                         // of one compilation
   std::uint64_t address_space_bytes = 4ULL << 30;                               // of one compilation
   bool sandbox = true;
   std::string scratch_folder;  // empty: TMPDIR, or /tmp

@@ -29,8 +29,9 @@ OrError<Fields> ask(int fd, std::span<const std::string> fields, std::chrono::mi
   return unpacked ? OrError<Fields>(std::move(*unpacked)) : std::unexpected(Error{"", "ended without an answer", ""});
 }
 
-Fields request_fields(const NvrtcJob& job, std::chrono::milliseconds deadline) {
-  Fields fields{std::to_string(deadline.count()), job.name, job.source, std::to_string(job.headers.size())};
+Fields request_fields(const NvrtcJob& job, const CompileLimits& limits) {
+  Fields fields{std::to_string(limits.processor_time.count()), std::to_string(limits.wall_time.count()), job.name,
+                job.source, std::to_string(job.headers.size())};
   for (const auto& [name, text] : job.headers) {
     fields.push_back(name);
     fields.push_back(text);
@@ -102,7 +103,7 @@ OrError<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSettings& settings) {
   return zygote;
 }
 
-std::expected<NvrtcOutput, CompileAccident> Zygote::compile(const NvrtcJob& job, std::chrono::milliseconds deadline,
+std::expected<NvrtcOutput, CompileAccident> Zygote::compile(const NvrtcJob& job, const CompileLimits& limits,
                                                             const std::stop_token& stop) {
   OrError<DescriptorPair> request = make_socket_pair();
   if (!request) {
@@ -115,11 +116,11 @@ std::expected<NvrtcOutput, CompileAccident> Zygote::compile(const NvrtcJob& job,
     }
   }
   request->write.reset();
-  if (OrError<void> sent = send_message(request->read.get(), pack(request_fields(job, deadline))); !sent) {
+  if (OrError<void> sent = send_message(request->read.get(), pack(request_fields(job, limits))); !sent) {
     return std::unexpected(lost(to_string(sent.error())));
   }
-  // The minder keeps the deadline; the grace is for a machine so busy that even the minder is late.
-  switch (wait_readable(request->read.get(), deadline + std::chrono::seconds(30), stop)) {
+  // The minder keeps the limits; the grace is for a machine so busy that even the minder is late.
+  switch (wait_readable(request->read.get(), limits.wall_time + std::chrono::seconds(30), stop)) {
     case Ready::kStopped:
       return std::unexpected(CompileAccident{BuildFailure::Kind::kTimeout, "stopped before it was done", false});
     case Ready::kTimeout:

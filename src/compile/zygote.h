@@ -16,7 +16,7 @@ namespace kf {
 
 // Compilations run in processes of their own. The *zygote* is a process with one thread that has NVRTC loaded and
 // warmed; for each request it forks a *minder*, which forks the *worker* that compiles behind limits and a sandbox.
-// The minder kills the worker at the deadline, or when the requester's end of the socket closes, and tells how it
+// The minder kills the worker at its limits, or when the requester's end of the socket closes, and tells how it
 // ended. Whatever happens to a worker, the zygote and the requester are unharmed.
 struct ZygoteSettings {
   std::string nvrtc_path;
@@ -27,6 +27,14 @@ struct ZygoteSettings {
   // The program that calls compile_zygote_main. Empty: a fork of this process, which must have one thread then.
   std::vector<std::string> command{"/proc/self/exe", "compile-zygote"};
 };
+
+// What one compilation may take. Processor time decides: it is the same on a busy machine and on an idle one. Wall time
+// bounds what waits, or is starved, for ever.
+struct CompileLimits {
+  std::chrono::milliseconds processor_time{60'000};
+  std::chrono::milliseconds wall_time{600'000};
+};
+inline constexpr int kWallTimesProcessorTime = 10;
 
 // How a compilation ended that gave no NvrtcOutput.
 struct CompileAccident {
@@ -41,7 +49,7 @@ class Zygote {
   // Starts the process and waits until it is warm.
   static OrError<std::unique_ptr<Zygote>> start(const ZygoteSettings& settings);
 
-  std::expected<NvrtcOutput, CompileAccident> compile(const NvrtcJob& job, std::chrono::milliseconds deadline,
+  std::expected<NvrtcOutput, CompileAccident> compile(const NvrtcJob& job, const CompileLimits& limits,
                                                       const std::stop_token& stop);
   const std::string& version() const { return version_; }  // "NVRTC 13.0"
   int major() const { return major_; }

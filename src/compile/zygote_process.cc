@@ -84,25 +84,27 @@ int work(const Server& server, const NvrtcJob& job, const std::string& scratch) 
 // ---- minder -------------------------------------------------------------------------------------
 
 struct Request {
-  std::chrono::milliseconds deadline{0};
+  CompileLimits limits;
   NvrtcJob job;
 };
 
 std::optional<Request> read_request(int fd) {
+  constexpr std::size_t kFirstHeader = 5;
   const OrError<std::string> message = receive_message(fd, kMaxRequestBytes);
   const auto fields = message ? unpack(*message) : std::nullopt;
-  if (!fields || fields->size() < 4) {
+  if (!fields || fields->size() < kFirstHeader) {
     return std::nullopt;
   }
   Request request;
-  request.deadline = std::chrono::milliseconds(number((*fields)[0]));
-  request.job.name = (*fields)[1];
-  request.job.source = (*fields)[2];
-  const std::uint64_t headers = number((*fields)[3]);
-  if (headers > fields->size() || fields->size() < 4 + 2 * headers) {
+  request.limits.processor_time = std::chrono::milliseconds(number((*fields)[0]));
+  request.limits.wall_time = std::chrono::milliseconds(number((*fields)[1]));
+  request.job.name = (*fields)[2];
+  request.job.source = (*fields)[3];
+  const std::uint64_t headers = number((*fields)[4]);
+  if (headers > fields->size() || fields->size() < kFirstHeader + 2 * headers) {
     return std::nullopt;
   }
-  std::size_t at = 4;
+  std::size_t at = kFirstHeader;
   for (std::uint64_t i = 0; i < headers; ++i, at += 2) {
     request.job.headers.emplace_back((*fields)[at], (*fields)[at + 1]);
   }
@@ -110,20 +112,30 @@ std::optional<Request> read_request(int fd) {
   return request;
 }
 
-enum class Ended { kByItself, kDeadline, kRequesterGone, kTooLong };
+enum class Ended { kByItself, kProcessorTime, kWallTime, kRequesterGone, kTooLong };
 
 // Collects what the worker writes until it closes its end.
-Ended collect(int from, int requester, Clock::time_point end, std::string& bytes) {
+Ended collect(int from, int requester, const ChildProcess& worker, const CompileLimits& limits, std::string& bytes) {
+  using std::chrono::milliseconds;
+  const Clock::time_point end = Clock::now() + limits.wall_time;
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    const milliseconds wall = std::chrono::ceil<milliseconds>(end - Clock::now());
+    const milliseconds processor = limits.processor_time - worker.processor_time();
+    if (processor.count() <= 0) {
+      return Ended::kProcessorTime;
+    }
+    if (wall.count() <= 0) {
+      return Ended::kWallTime;
+    }
+    // A worker with several threads uses processor time faster than time passes: looked at more than once.
+    const milliseconds next = std::min(wall, std::clamp(processor / 2, milliseconds(10), milliseconds(1000)));
     pollfd both[2] = {{from, POLLIN, 0}, {requester, POLLRDHUP, 0}};
-    const int ready =
-        left.count() <= 0 ? 0 : ::poll(both, 2, static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30)));
-    if (ready < 0 && errno == EINTR) {
+    const int ready = ::poll(both, 2, static_cast<int>(next.count()));
+    if (ready == 0 || (ready < 0 && errno == EINTR)) {
       continue;
     }
-    if (ready <= 0) {
-      return Ended::kDeadline;
+    if (ready < 0) {
+      return Ended::kWallTime;
     }
     if (both[1].revents != 0) {
       return Ended::kRequesterGone;
@@ -145,10 +157,16 @@ bool ran_out_of_memory(const Server& server, const ChildExit& exit, const std::s
          static_cast<std::uint64_t>(exit.peak_bytes) > server.address_space_bytes / 2;
 }
 
-Fields describe(const Server& server, const Request& request, Ended ended, const ChildExit& exit,
-                const std::string& stderr_text) {
-  if (ended == Ended::kDeadline) {
-    return {"timeout", "compiling took longer than " + std::to_string(request.deadline.count()) + " ms"};
+Fields describe(const Server& server, const Request& request, Ended ended, std::chrono::milliseconds used,
+                const ChildExit& exit, const std::string& stderr_text) {
+  if (ended == Ended::kProcessorTime) {
+    return {"timeout", "compiling took more than " + std::to_string(request.limits.processor_time.count()) +
+                           " ms of processor time"};
+  }
+  if (ended == Ended::kWallTime) {
+    return {"timeout", "compiling did not end within " + std::to_string(request.limits.wall_time.count()) +
+                           " ms (of processor time it had used " + std::to_string(used.count()) + " of " +
+                           std::to_string(request.limits.processor_time.count()) + " ms)"};
   }
   if (ended == Ended::kTooLong) {
     return {"memory", "PTX, cubin and log are larger than " + std::to_string(kMaxAnswerBytes >> 20) + " MiB"};
@@ -191,8 +209,9 @@ int mind(const Server& server, int requester) {
   }
   result->write.reset();
   std::string bytes;
-  const Ended ended = collect(result->read.get(), requester, Clock::now() + request->deadline, bytes);
-  const bool stopped = ended == Ended::kDeadline && worker->is_stopped();
+  const Ended ended = collect(result->read.get(), requester, *worker, request->limits, bytes);
+  const bool stopped = ended == Ended::kWallTime && worker->is_stopped();
+  const std::chrono::milliseconds used = worker->processor_time();
   if (ended != Ended::kByItself) {
     worker->kill();
   }
@@ -205,7 +224,7 @@ int mind(const Server& server, int requester) {
     const ssize_t got = ::pread(errors.get(), text.data(), text.size(), 0);
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     answer(requester, stopped ? Fields{"lost", "a signal from outside had stopped the compiler"}
-                              : describe(server, *request, ended, exit, text));
+                              : describe(server, *request, ended, used, exit, text));
   }
   return 0;
 }

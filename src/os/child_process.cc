@@ -324,6 +324,15 @@ bool ChildProcess::is_stopped() const {
          info.si_pid == pid_;
 }
 
+std::chrono::milliseconds ChildProcess::processor_time() const {
+  clockid_t clock{};
+  timespec used{};
+  if (pid_ <= 0 || exit_ || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &used) != 0) {
+    return std::chrono::milliseconds(0);
+  }
+  return std::chrono::milliseconds(std::int64_t{used.tv_sec} * 1000 + used.tv_nsec / 1'000'000);
+}
+
 void ChildProcess::kill() {
   if (pid_ > 0 && !exit_) {
     ::kill(-pid_, SIGKILL);

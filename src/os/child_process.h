@@ -70,6 +70,8 @@ class ChildProcess {
   std::optional<ChildExit> wait(std::chrono::milliseconds time, const std::stop_token& stop = {});
   // Whether the child stands still after SIGSTOP or the like, so that a missed deadline is nothing that it did.
   bool is_stopped() const;
+  // Processor time of the child itself so far, all its threads together; 0 once it was waited for.
+  std::chrono::milliseconds processor_time() const;
   // SIGKILL to the whole group. A descendant that made its own group or session escapes; its sandbox and the end of
   // its pipes have to do the rest.
   void kill();

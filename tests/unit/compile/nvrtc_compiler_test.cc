@@ -2,7 +2,6 @@
 #include "compile/nvrtc_compiler.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -165,7 +164,7 @@ TEST_F(Nvrtc, SandboxHidesHostFilesFromTheCompilerItself) {
                                test_zygote_command()});
   ASSERT_TRUE(zygote) << to_string(zygote.error());
   const auto output =
-      (*zygote)->compile({"#include \"" + secret + "\"\n", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {});
+      (*zygote)->compile({"#include \"" + secret + "\"\n", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, {}, {});
   ASSERT_TRUE(output);
   EXPECT_NE(output->result, 0);
   EXPECT_EQ(output->log.find("SECRETWORD"), std::string::npos) << output->log;
@@ -237,176 +236,6 @@ TEST_F(Nvrtc, CompilesSideBySide) {
   EXPECT_EQ(right, 6);
 }
 
-constexpr const char* kBomb =
-    "template <int N> struct A { static __device__ float f(float x) { return A<N - 1>::f(x + 1) * A<N - 1>::f(x * 2); "
-    "} };\n"
-    "template <> struct A<0> { static __device__ float f(float x) { return x * x; } };\n"
-    "extern \"C\" __global__ void k(float* y) { y[0] = A<26>::f(y[1]); }\n";
-
-TEST_F(Nvrtc, EndsACompileBombAtTheDeadline) {
-  NvrtcSettings settings;
-  settings.deadline = 700ms;
-  const auto compiler = open_test_compiler(settings);
-  ASSERT_TRUE(compiler);
-  const auto build = (*compiler)->compile(request(kBomb), {});
-  ASSERT_FALSE(build);
-  EXPECT_EQ(build.error().kind, BuildFailure::Kind::kTimeout);
-  EXPECT_EQ(build.error().log, "compiling took longer than 700 ms");
-  EXPECT_TRUE((*compiler)->compile(request(kGood, {"FACTOR=2.0f"}), {}));  // the next one is unharmed
-}
-
-TEST_F(Nvrtc, StopsWhenAsked) {
-  std::stop_source stop;
-  std::jthread asker([&] { stop.request_stop(); });
-  const auto build = compiler().compile(request(kBomb), stop.get_token());
-  ASSERT_FALSE(build);
-  EXPECT_EQ(build.error().log, "stopped before it was done");
-}
-
-#ifndef KF_SANITIZED
-TEST_F(Nvrtc, EndsMemoryBombsAtTheLimit) {
-  NvrtcSettings settings;
-  settings.address_space_bytes = 300ULL << 20;
-  const auto compiler = open_test_compiler(settings);
-  ASSERT_TRUE(compiler);
-  for (const char* bomb :
-       {"__device__ int a[1 << 28] = {1};\nextern \"C\" __global__ void k(int* y) { y[0] = a[y[1]]; }\n",
-        "#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(x))))\nextern \"C\" __global__ void k(int* y) { B(B(y[0] = "
-        "y[1] * 3;)) }\n"}) {
-    const auto build = (*compiler)->compile(request(bomb), {});
-    ASSERT_FALSE(build);
-    EXPECT_EQ(build.error().kind, BuildFailure::Kind::kMemory)
-        << to_string(build.error().kind) << " " << build.error().log;
-    EXPECT_FALSE(build.error().log.empty());
-  }
-  EXPECT_TRUE((*compiler)->compile(request(kGood, {"FACTOR=2.0f"}), {}));
-}
-#endif
-
-// The newest process whose parent is `parent`; 0: none.
-pid_t child_of(pid_t parent) {
-  pid_t found = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") == name.npos) {
-      std::ifstream stat(entry.path() / "stat");
-      std::string text((std::istreambuf_iterator<char>(stat)), {});
-      const std::size_t close = text.rfind(')');
-      int its_parent = 0;
-      char state = 0;
-      if (close != text.npos && std::sscanf(text.c_str() + close + 1, " %c %d", &state, &its_parent) == 2 &&
-          its_parent == parent && state != 'Z') {
-        found = std::max(found, static_cast<pid_t>(std::atoi(name.c_str())));
-      }
-    }
-  }
-  return found;
-}
-
-class Crashes : public Nvrtc {
- protected:
-  void SetUp() override {
-    Nvrtc::SetUp();
-    auto zygote = Zygote::start({compiler().facts().library, compiler().facts().include_folders, "/tmp", 4ULL << 30,
-                                 true, test_zygote_command()});
-    ASSERT_TRUE(zygote);
-    zygote_ = std::move(*zygote);
-  }
-  // Compiles the bomb, and kills the process that `choose` finds once it is there.
-  std::expected<NvrtcOutput, CompileAccident> compile_and_kill(const std::function<pid_t()>& choose,
-                                                               int signal = SIGKILL) {
-    std::jthread killer([&](const std::stop_token& stop) {
-      while (!stop.stop_requested()) {
-        if (const pid_t victim = choose(); victim > 0) {
-          ::kill(victim, signal);
-          return;
-        }
-        std::this_thread::yield();
-      }
-    });
-    return zygote_->compile({kBomb, "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, signal == SIGSTOP ? 2s : 60s,
-                            {});
-  }
-  pid_t worker() const {
-    const pid_t minder = child_of(zygote_->pid());
-    return minder > 0 ? child_of(minder) : 0;
-  }
-  std::unique_ptr<Zygote> zygote_;
-};
-
-TEST_F(Crashes, OfTheWorkerIsTheCandidatesAndHarmsNoOne) {
-  const auto output = compile_and_kill([this] { return worker(); }, SIGSEGV);
-  ASSERT_FALSE(output);
-  EXPECT_EQ(output.error().kind, BuildFailure::Kind::kCrash);
-  EXPECT_FALSE(output.error().lost);
-  EXPECT_EQ(output.error().detail, "the compiler ended with signal 11 (Segmentation fault)");
-  EXPECT_TRUE(zygote_->compile(
-      {"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {}));
-}
-
-TEST_F(Crashes, ByAKillFromOutsideAreNobodys) {
-  const auto output = compile_and_kill([this] { return worker(); });
-  ASSERT_FALSE(output);
-  EXPECT_TRUE(output.error().lost);
-  EXPECT_EQ(output.error().detail, "the compiler ended with signal 9 (Killed)");
-}
-
-TEST_F(Crashes, OfAWorkerThatWasStoppedFromOutsideAreNobodys) {
-  const auto output = compile_and_kill([this] { return worker(); }, SIGSTOP);
-  ASSERT_FALSE(output);
-  EXPECT_TRUE(output.error().lost);
-  EXPECT_EQ(output.error().detail, "a signal from outside had stopped the compiler");
-}
-
-TEST_F(Crashes, OfTheMinderIsNobodysAndHarmsNoOne) {
-  const auto output = compile_and_kill([this] { return child_of(zygote_->pid()); });
-  ASSERT_FALSE(output);
-  EXPECT_TRUE(output.error().lost);
-  EXPECT_TRUE(zygote_->compile(
-      {"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {}));
-}
-
-TEST_F(Crashes, OfTheZygoteEndEveryProcessBelowIt) {
-  pid_t minder = 0, worker = 0;
-  const auto output = compile_and_kill([&]() -> pid_t {
-    minder = child_of(zygote_->pid());
-    worker = minder > 0 ? child_of(minder) : 0;
-    return worker > 0 ? zygote_->pid() : 0;
-  });
-  ASSERT_FALSE(output);
-  EXPECT_TRUE(output.error().lost);
-  for (int i = 0; i < 2000 && (::kill(worker, 0) == 0 || ::kill(minder, 0) == 0); ++i) {
-    std::this_thread::sleep_for(1ms);
-  }
-  EXPECT_NE(::kill(worker, 0), 0);
-  EXPECT_NE(::kill(minder, 0), 0);
-}
-
-TEST_F(Nvrtc, StartsANewCompileProcessWhenTheOldOneVanished) {
-  const auto compiler = open_test_compiler();
-  ASSERT_TRUE(compiler);
-  ASSERT_TRUE((*compiler)->compile(request(kGood, {"FACTOR=31.0f"}), {}));
-  const pid_t zygote = child_of(::getpid());
-  ::kill(zygote, SIGKILL);
-  const auto build = (*compiler)->compile(request(kGood, {"FACTOR=32.0f"}), {});
-  EXPECT_TRUE(build) << build.error().log;
-}
-
-TEST_F(Nvrtc, LeavesNoScratchFoldersBehind) {
-  const std::string scratch = testing::TempDir() + "kf_scratch_" + std::to_string(::getpid());
-  std::filesystem::create_directories(scratch);
-  NvrtcSettings settings;
-  settings.scratch_folder = scratch;
-  settings.deadline = 300ms;
-  {
-    const auto compiler = open_test_compiler(settings);
-    ASSERT_TRUE(compiler);
-    (void)(*compiler)->compile(request(kBomb), {});
-  }
-  EXPECT_TRUE(std::filesystem::is_empty(scratch));
-  std::filesystem::remove_all(scratch);
-}
-
 TEST(NvrtcSearch, SaysWhereItLooked) {
   NvrtcSettings settings;
   settings.toolkit.ask_loader = false;
@@ -430,7 +259,7 @@ TEST_F(Nvrtc, CanForkItsCompileProcessFromAProgramWithOneThread) {
       Zygote::start({compiler().facts().library, compiler().facts().include_folders, "/tmp", 4ULL << 30, true, {}});
   ASSERT_TRUE(zygote) << to_string(zygote.error());
   EXPECT_TRUE((*zygote)->compile(
-      {"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, 60s, {}));
+      {"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {"--gpu-architecture=sm_90a"}}, {}, {}));
 }
 
 }  // namespace
