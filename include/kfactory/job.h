@@ -122,8 +122,8 @@ struct AdmissionReport {
   bool admitted = true;
 };
 
+// Counting replays launches and slows them: nothing that happens under it is a verdict.
 struct Profile {
-  Verdict verdict;                  // passed: a fault while counting is no verdict, `refused` says it
   std::vector<CaseCounters> cases;  // one for each Job::cases, in order; fewer when `refused`
   std::string refused;              // why there are no (more) counters: in CUPTI's words, or a launch's fault
   std::vector<Cost> costs{};

@@ -58,20 +58,21 @@ std::vector<Case> timed_cases(const Factory& factory, const Measurement& measure
   return timed;
 }
 
-std::string microseconds(double nanoseconds) {
+std::string microseconds(double nanoseconds, ClockMethod method) {
   std::string text = std::to_string(1e-3 * nanoseconds);
-  return text.substr(0, text.find('.') + 3) + " us";
+  return text.substr(0, text.find('.') + 3) + " us" + (method == ClockMethod::kEstimate ? " (estimate)" : "");
 }
 
-Verdict cliff_at(const CloseNeighbour& near, const Case& timed, double time, double usual, double limit) {
+Verdict cliff_at(const CloseNeighbour& near, const Case& timed, double time, double usual, double limit,
+                 ClockMethod method) {
   Verdict verdict;
   verdict.passed = false;
   verdict.gate = Gate::kCliffs;
   verdict.reason = "cliff";
   verdict.case_id = near.neighbour.id.value;
   verdict.message =
-      microseconds(time) + " on a neighbour of " + timed.id.value + ", which takes " + microseconds(usual) +
-      "; the spec allows " + microseconds(limit) +
+      microseconds(time, method) + " on a neighbour of " + timed.id.value + ", which takes " +
+      microseconds(usual, method) + "; the spec allows " + microseconds(limit, method) +
       ": sizes that are no multiple of a tile or a vector must not fall back to a path that is so much slower";
   return verdict;
 }
@@ -82,9 +83,10 @@ double cliff_limit(double factor, double timed_nanoseconds, double work_ratio, C
   return factor * timed_nanoseconds * work_ratio + (method == ClockMethod::kEstimate ? 0.0 : kLaunch);
 }
 
-Verdict look_for_cliffs(const Factory& factory, JobBuilder& jobs, const Candidate& candidate, const Assignment& tune,
-                        const Measurement& measurement, const EvaluationSettings& settings, CostLog& costs,
-                        std::vector<std::string>& notes, const std::stop_token& stop) {
+std::optional<Verdict> look_for_cliffs(const Factory& factory, JobBuilder& jobs, const Candidate& candidate,
+                                       const Assignment& tune, const Measurement& measurement,
+                                       const EvaluationSettings& settings, CostLog& costs,
+                                       std::vector<std::string>& notes, const std::stop_token& stop) {
   Verdict passed;
   passed.gate = Gate::kCliffs;
   const Spec& spec = *factory.spec;
@@ -93,8 +95,9 @@ Verdict look_for_cliffs(const Factory& factory, JobBuilder& jobs, const Candidat
   const std::vector<CloseNeighbour> near =
       close_neighbours(spec, timed, seed, factory.facts.kind == "emulator" ? kEmulatedBytes : kBytes);
   if (near.empty()) {
-    notes.emplace_back("cliffs were not looked for: no timed case has a neighbour that may be made up");
-    return passed;
+    notes.emplace_back(std::string("cliffs were not looked for: no timed case that was executed has a neighbour ") +
+                       (factory.facts.kind == "emulator" ? "small enough for the emulator" : "that may be made up"));
+    return std::nullopt;
   }
   std::vector<Case> cases;
   for (const CloseNeighbour& one : near) {
@@ -125,11 +128,12 @@ Verdict look_for_cliffs(const Factory& factory, JobBuilder& jobs, const Candidat
     const double before = candidate_time(measurement, usual.id.value);
     const double limit = cliff_limit(spec.limits.cliff, before, work_ratio(spec, one.neighbour, usual), job.method);
     if (time > limit) {
-      return cliff_at(one, usual, time, before, limit);
+      return cliff_at(one, usual, time, before, limit, job.method);
     }
     if (time > kWorthTelling * before * work_ratio(spec, one.neighbour, usual)) {
-      notes.push_back(one.neighbour.id.value + ", a neighbour of " + usual.id.value + ", takes " + microseconds(time) +
-                      " instead of " + microseconds(before) + ": within the limit, but a step");
+      notes.push_back(one.neighbour.id.value + ", a neighbour of " + usual.id.value + ", takes " +
+                      microseconds(time, job.method) + " instead of " + microseconds(before, job.method) +
+                      ": within the limit, but a step");
     }
   }
   passed.checks = report->verdict.checks;

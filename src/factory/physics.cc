@@ -149,9 +149,6 @@ TakenCounters take_counters(const Factory& factory, const Job& timed, std::span<
     costs.add_inside("counters", profile->costs);
     taken.cases = std::move(profile->cases);
     taken.refused = std::move(profile->refused);
-    if (!profile->verdict.passed) {
-      taken.refusal = std::move(profile->verdict);
-    }
   } else if (const auto* fault = std::get_if<Fault>(&outcome)) {
     // Counting slows and serialises launches, and the profiler itself may fail: no verdict rests on a fault alone.
     taken.refused = fault->reason + ": " + fault->what;

@@ -40,12 +40,10 @@ FloorFinding judge_floor(const Work& work, const Floor& floor, const DeviceFacts
 std::vector<std::string> counted_cases(const Job& timed, std::vector<std::string> suspects);
 
 // Counters of the candidate in `cases` (all of `timed` when empty), taken in a process of their own. `timed` is the
-// job whose times are in question. A refusal is what the candidate did while it was counted.
+// job whose times are in question.
 struct TakenCounters {
-  std::optional<Verdict> refusal;
   std::vector<CaseCounters> cases;
   std::string refused;  // why there are none
-  std::vector<Cost> costs;
 };
 TakenCounters take_counters(const Factory& factory, const Job& timed, std::span<const std::string> cases,
                             CostLog& costs, std::stop_token stop);

@@ -95,9 +95,6 @@ bool add_counters(EvaluationLine& line, const Job& job) {
     TakenCounters taken = take_counters(line.factory, job, wanted, line.costs, line.stop);
     measurement.counters = std::move(taken.cases);
     measurement.counters_refused = std::move(taken.refused);
-    if (taken.refusal) {
-      return line.accept(std::move(*taken.refusal));
-    }
   }
   if (!suspects.empty() && !measurement.counters_refused.empty()) {
     line.result.notes.push_back(std::to_string(suspects.size()) +
@@ -170,12 +167,15 @@ bool no_cliffs(EvaluationLine& line) {
   if (!(line.settings.confirm || line.settings.cliffs) || line.factory.spec->limits.cliff == 0) {
     return true;
   }
-  Verdict verdict = line.costs.during("cliffs", [&] {
+  std::optional<Verdict> verdict = line.costs.during("cliffs", [&] {
     return look_for_cliffs(line.factory, line.jobs, line.candidate, line.result.tune, *line.result.measurement,
                            line.settings, line.costs, line.result.notes, line.stop);
   });
-  const bool passed_cliffs = verdict.passed;
-  return line.accept(std::move(verdict)) && passed_cliffs;
+  if (!verdict) {  // nothing was looked at: no verdict either
+    return true;
+  }
+  const bool passed_cliffs = verdict->passed;
+  return line.accept(std::move(*verdict)) && passed_cliffs;
 }
 
 // An emulator runs small cases. What it counted is scaled to the timed ones, which the score is then about; they are

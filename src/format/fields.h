@@ -269,7 +269,7 @@ void fields(V& visit, T& x) {
 }
 template <class V, Is<Profile> T>
 void fields(V& visit, T& x) {
-  visit("verdict", x.verdict), visit("cases", x.cases), visit("refused", x.refused), visit("costs", x.costs);
+  visit("cases", x.cases), visit("refused", x.refused), visit("costs", x.costs);
 }
 template <class V, Is<ToolRun> T>
 void fields(V& visit, T& x) {

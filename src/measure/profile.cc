@@ -69,7 +69,6 @@ std::expected<Profile, Fault> run_profile(Device& device, const Job& job,
   }
   Bench bench(device);
   Profile profile;
-  profile.verdict.gate = Gate::kPhysics;
   try {
     Modules modules(bench, job.arms[0].builds);
     for (std::size_t index = 0; index < job.cases.size(); ++index) {

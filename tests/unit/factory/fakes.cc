@@ -245,7 +245,6 @@ TimeReport time(const Job& job, bool noisy) {
 Profile profile(const Job& job) {
   const Arm& arm = job.arms.front();
   Profile found;
-  found.verdict.gate = Gate::kPhysics;
   if (has(arm, "NO_COUNTERS")) {
     found.refused = "not permitted here: cuptiRangeProfilerEnable gave CUPTI_ERROR_INSUFFICIENT_PRIVILEGES";
     return found;

@@ -57,6 +57,17 @@ class TimingSteps : public testing::Test {
   EvaluationSettings settings_;
 };
 
+TEST_F(TimingSteps, SayNothingOfCliffsWhereNoNeighbourWasLookedAt) {
+  settings_.cliffs = true;
+  const auto passed_cliffs = [&] {
+    const Evaluation evaluation = evaluate_one("NS=500");
+    return std::ranges::find(evaluation.steps, Gate::kCliffs, &Verdict::gate) != evaluation.steps.end();
+  };
+  EXPECT_TRUE(passed_cliffs());
+  spec_.constraints.push_back(Expression::parse("N % 8 == 0", "constraint").value());
+  EXPECT_FALSE(passed_cliffs());
+}
+
 TEST_F(TimingSteps, PutsKernelRecordsBesideEvents) {
   const Evaluation evaluation = evaluate_one("NS=500");
   ASSERT_EQ(evaluation.state, AttemptState::kMeasured);
