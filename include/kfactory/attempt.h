@@ -47,6 +47,22 @@ struct Score {
   std::optional<SanitizerReport> sanitizer;  // of a confirmation: compute-sanitizer's word, evidence only
 };
 
+// Is this case among those that a score is about? All are, but where counts of cases that ran were scaled to the timed
+// ones: then those that were scaled, and the others are listed beside them.
+bool counts_in(const Score& score, const CaseScore& of);
+// How many cases Score::speedup is the mean of: those, as far as a baseline was right in them.
+std::int64_t cases_in_speedup(const Score& score);
+
+// How much of one set of cases an evaluation compared with the reference.
+struct CheckedSet {
+  std::string set;  // "check", "held_out", "time" as in the spec; "neighbours": generated ones
+  std::int64_t checked = 0, left_out = 0;
+  std::string why;  // where some were left out: "cases of more than 2^20 elements need a GPU"
+  bool operator==(const CheckedSet&) const = default;
+};
+// "18 of 24 check cases, none of 2 held-out cases (left out: ...)"; empty for none.
+std::string to_string(const std::vector<CheckedSet>& checked);
+
 enum class AttemptState : std::uint8_t {
   kOpen,      // under way, or interrupted: resume goes on from its records
   kNoReply,   // the model gave no answer
@@ -73,8 +89,10 @@ struct Attempt {
   std::optional<Score> score;
   Usage usage;
   std::chrono::milliseconds duration{0};
-  std::vector<Cost> costs;  // of its evaluation; of its confirmation where there was one
-  std::string settled;      // the source with the tune points that count written into its plan; empty: it has none
+  std::vector<Cost> costs;          // of its evaluation; of its confirmation where there was one
+  std::vector<CheckedSet> checked;  // by the evaluation that counts (the confirmation where there was one), if it
+                                    // passed; empty in runs of older versions: not recorded
+  std::string settled;  // the source with the tune points that count written into its plan; empty: it has none
 };
 
 // What of an attempt is kept as a winner and measured by `bench`.

@@ -75,6 +75,7 @@ struct Event {
   AttemptId attempt;
   std::string text;
   std::optional<double> speedup;
+  bool estimate = false;  // `speedup` is the emulator's, not of times
 };
 using Observer = std::function<void(const Event&)>;  // called from several threads, one at a time
 
@@ -141,6 +142,7 @@ struct Evaluation {
   std::vector<Build> builds;             // of the variant that counts, timed cases first
   std::vector<std::string> build_cases;  // the first case that uses each of them
   std::vector<std::string> notes;
+  std::vector<CheckedSet> checked;     // cases that were compared with the reference, where all were right
   std::optional<std::int64_t> passes;  // of all checks: those that were passed
   std::vector<Cost> costs;             // wall time of each step, in the order in which they first ended
   std::optional<Fault> rig_fault;      // state kOpen: the rig failed; without it: interrupted

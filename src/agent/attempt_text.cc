@@ -224,9 +224,11 @@ std::string performance_text(const TaskView& task, const Attempt& attempt, std::
                    (score->floor_nanoseconds > 0 ? decimal(score->floor_nanoseconds / 1000, 2) : "-") + " | " +
                    (over_floor(*score) > 0 ? decimal(over_floor(*score), 2) : "-") + " | " + notes + " |\n");
   }
+  const bool estimate = attempt.score->method == ClockMethod::kEstimate;
   const std::string head =
       std::string("Speed-up over the baseline: ") + result_text(attempt) +
-      ". Medians in microseconds, farthest from its floor first; `copy` moves the same bytes with the best plain "
+      (estimate ? ". Estimates of the emulator in microseconds, not times" : ". Medians in microseconds") +
+      ", farthest from its floor first; `copy` moves the same bytes with the best plain "
       "copy:\n\n"
       "| case | this | baseline | copy | floor | this / floor | |\n|---|---|---|---|---|---|---|\n";
   return text + rows_within(head, rows, bytes, "cases");
@@ -287,6 +289,9 @@ std::string times_text(const TaskView& task, std::size_t bytes) {
       }
     }
   }
+  const bool estimates = std::ranges::any_of(
+      columns, [](const Attempt* attempt) { return attempt->score->method == ClockMethod::kEstimate; });
+  head = (estimates ? "Estimates of the emulator, not times.\n\n" : "") + head;
   std::string text = rows_within(head + "\n" + rule + "\n", rows, bytes, "cases");
   return hidden == 0 ? text : text + "\n(" + std::to_string(hidden) + " slower attempts left out of this table)\n";
 }

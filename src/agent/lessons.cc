@@ -66,7 +66,8 @@ std::string pairs_text(const std::vector<Effect>& effects, const std::string& or
   for (const Effect& effect : effects) {
     const std::string run = effect.run.empty() || effect.run == origin ? "" : " in " + safe_line(effect.run, 80);
     text += (text.empty() ? "" : "; ") + std::to_string(effect.with.value) + " against " +
-            std::to_string(effect.without.value) + run + ": " + decimal(effect.ratio, 3);
+            std::to_string(effect.without.value) + run + ": " + decimal(effect.ratio, 3) +
+            (effect.estimate ? " (estimate)" : "");
   }
   return text.empty() ? "none" : text;
 }
@@ -82,7 +83,8 @@ std::string lesson_section(const Lesson& lesson) {
   if (lesson.conjecture()) {
     text += "- conjecture: nothing was measured for or against it\n";
   } else {
-    text += "- confidence " + decimal(lesson.confidence(), 2) + "; time with / time without:\n";
+    text += "- " + std::string(lesson.evidence()) + ", confidence " + decimal(lesson.confidence(), 2) +
+            "; time with / time without:\n";
     text += "  - for it: " + pairs_text(lesson.supporting, lesson.origin) + "\n";
     text += "  - against it: " + pairs_text(lesson.contradicting, lesson.origin) + "\n";
   }
@@ -140,9 +142,10 @@ std::string lesson_line(const Lesson& lesson) {
   if (lesson.conjecture()) {
     return text + "a conjecture, never measured";
   }
-  return text + std::to_string(lesson.supporting.size()) + " measurements for it, " +
+  const bool estimates = lesson.evidence() != "measured";
+  return text + std::string(lesson.evidence()) + ": " + std::to_string(lesson.supporting.size()) + " for it, " +
          std::to_string(lesson.contradicting.size()) + " against; typical time with / without " +
-         decimal(typical_ratio(lesson), 2);
+         decimal(typical_ratio(lesson), 2) + (estimates ? " (with an emulator's estimates)" : "");
 }
 
 std::vector<Lesson> lessons_for(std::span<const Lesson> store, const Spec& spec, std::string_view arch,
@@ -169,13 +172,15 @@ std::vector<Lesson> merge_lessons(std::vector<Lesson> store, std::span<const Les
 }
 
 std::string lessons_markdown(std::span<const Lesson> lessons) {
-  std::string measured;
-  std::string conjectures;
+  std::string measured, estimated, conjectures;
   for (const Lesson* lesson : by_confidence(lessons)) {
-    (lesson->conjecture() ? conjectures : measured) += lesson_section(*lesson);
+    (lesson->conjecture()                ? conjectures
+     : lesson->evidence() == "estimated" ? estimated
+                                         : measured) += lesson_section(*lesson);
   }
   std::string text = "# Lessons\n\n";
   text += measured.empty() ? "Nothing was measured for or against any claim.\n\n" : "## Measured\n\n" + measured;
+  text += estimated.empty() ? "" : "## By an emulator's estimates, not by times\n\n" + estimated;
   text += conjectures.empty() ? "" : "## Conjectures\n\n" + conjectures;
   text.pop_back();
   return text;

@@ -47,8 +47,8 @@ OrError<double> ratio_of(const Spec& spec, const LessonClaim& claim, const Score
   int count = 0;
   for (const CaseScore& of : with.cases) {
     const auto other = std::ranges::find(without.cases, of.case_id, &CaseScore::case_id);
-    if (other != without.cases.end() && of.candidate.median > 0 && other->candidate.median > 0 &&
-        in_scope(spec, of, claim)) {
+    if (other != without.cases.end() && counts_in(with, of) && counts_in(without, *other) && of.candidate.median > 0 &&
+        other->candidate.median > 0 && in_scope(spec, of, claim)) {
       sum += std::log(of.candidate.median / other->candidate.median);
       ++count;
     }
@@ -109,7 +109,7 @@ OrError<Lesson> lesson_of(const LessonClaim& claim, const TaskView& task, std::s
       return refuse(pair + ratio.error().what);
     }
     const bool as_claimed = claim.faster ? *ratio <= 1 - kMargin : *ratio >= 1 + kMargin;
-    const Effect effect{{with}, {without}, *ratio, ""};
+    const Effect effect{{with}, {without}, *ratio, "", (*a)->method == ClockMethod::kEstimate};
     std::vector<Effect>& effects = as_claimed ? lesson.supporting : lesson.contradicting;
     const auto same = [&](const Effect& e) { return e.with == effect.with && e.without == effect.without; };
     if (std::ranges::none_of(effects, same)) {

@@ -57,6 +57,7 @@ void print(Session& session, const BenchResult& result, const DeviceFacts& facts
   if (!result.evaluation.verdict.passed) {
     print_verdict(console, result.evaluation.verdict);
   }
+  print_checked(console, result.evaluation.checked);
   if (result.evaluation.score) {
     print_score(console, *result.evaluation.score, facts);
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kfactory check SPEC: is this spec sound?
+#include <algorithm>
+
 #include "commands.h"
 #include "factory/spec_check.h"
 #include "os/steady_clock.h"
@@ -21,6 +23,37 @@ void print_warnings(Console& console, const std::vector<AdmissionRow>& warnings)
   console.table(table);
 }
 
+// Rows that are as they must be and differ only in where they were tried ("..., on check/M=7 (normal)") are one.
+void print_rows(Console& console, const std::vector<AdmissionRow>& rows) {
+  struct Group {
+    AdmissionRow row;
+    std::size_t times = 1;
+  };
+  std::vector<Group> groups;
+  for (AdmissionRow row : rows) {
+    const std::size_t where = row.name.find(", on ");
+    if (!row.ok || where == std::string::npos) {
+      groups.push_back({std::move(row)});
+      continue;
+    }
+    row.name.resize(where);
+    const auto same = std::ranges::find_if(groups, [&](const Group& of) {
+      return of.row.ok && of.row.name == row.name && of.row.expected == row.expected && of.row.found == row.found;
+    });
+    if (same == groups.end()) {
+      groups.push_back({std::move(row)});
+    } else {
+      ++same->times;
+    }
+  }
+  Table table({"tried", "times", "expected", "found", ""});
+  for (const Group& of : groups) {
+    table.add(
+        {of.row.name, std::to_string(of.times), of.row.expected, of.row.found, of.row.ok ? "ok" : "NOT AS IT MUST BE"});
+  }
+  console.table(table);
+}
+
 void print(Console& console, const Spec& spec, const SpecCheck& check) {
   console.line(spec.name + ": read, " + std::to_string(check.cases) + " cases", Ink::kGood);
   for (const std::string& line : check.built) {
@@ -36,11 +69,7 @@ void print(Console& console, const Spec& spec, const SpecCheck& check) {
     }
     return;
   }
-  Table table({"tried", "expected", "found", ""});
-  for (const AdmissionRow& row : check.admission->rows) {
-    table.add({row.name, row.expected, row.found, row.ok ? "ok" : "NOT AS IT MUST BE"});
-  }
-  console.table(table);
+  print_rows(console, check.admission->rows);
   print_warnings(console, check.warnings);
   console.line(check.admission->admitted
                    ? "admitted"

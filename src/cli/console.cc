@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 #include "model/call_text.h"
@@ -24,6 +25,36 @@ bool numeric(std::string_view cell) {
   constexpr std::size_t kLongest = 24;
   return !cell.empty() && cell.size() <= kLongest &&
          ((cell.front() >= '0' && cell.front() <= '9') || cell.front() == '+');
+}
+
+// Where the first `columns` code points end.
+std::size_t bytes_of_columns(std::string_view text, std::size_t columns) {
+  std::size_t bytes = 0;
+  for (; bytes < text.size() && columns > 0; --columns) {
+    do {
+      ++bytes;
+    } while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80);
+  }
+  return bytes;
+}
+
+// Broken at blanks; a word that is longer than a line, after a comma, else anywhere.
+std::vector<std::string> wrapped(std::string text, std::size_t columns) {
+  std::ranges::replace(text, '\n', ' ');
+  std::vector<std::string> lines;
+  while (width(text) > columns) {
+    const std::size_t most = bytes_of_columns(text, columns);
+    std::size_t end = text.rfind(' ', most);
+    if (end == std::string::npos || end == 0) {
+      const std::size_t comma = text.rfind(',', most - 1);
+      end = comma == std::string::npos || comma == 0 ? most : comma + 1;
+    }
+    lines.push_back(text.substr(0, end));
+    text.erase(0, end);
+    text.erase(0, text.find_first_not_of(' '));
+  }
+  lines.push_back(std::move(text));
+  return lines;
 }
 
 std::string_view code(Ink ink) {
@@ -50,6 +81,14 @@ Terminal terminal_of(std::FILE* stream,
   const std::string term = environment("TERM").value_or("");
   terminal.live = isatty(fileno(stream)) != 0 && term != "dumb";
   terminal.colour = terminal.live && environment("NO_COLOR").value_or("").empty();
+  if (const std::optional<std::string> columns = environment("COLUMNS")) {
+    int given = 0;
+    const auto [end, error] = std::from_chars(columns->data(), columns->data() + columns->size(), given);
+    if (error == std::errc() && end == columns->data() + columns->size() && given > 0) {
+      terminal.columns = given;
+      return terminal;
+    }
+  }
   winsize size{};
   if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     terminal.columns = size.ws_col;
@@ -77,13 +116,7 @@ std::string cut_line(std::string_view text, std::size_t columns) {
   if (width(line) <= columns) {
     return line;
   }
-  std::size_t bytes = 0;
-  for (std::size_t shown = 0; bytes < line.size() && shown + 3 < columns; ++shown) {
-    do {
-      ++bytes;
-    } while (bytes < line.size() && (static_cast<unsigned char>(line[bytes]) & 0xC0) == 0x80);
-  }
-  return line.substr(0, bytes) + "...";
+  return line.substr(0, bytes_of_columns(line, columns < 3 ? 0 : columns - 3)) + "...";
 }
 
 void Console::line(std::string_view text, Ink ink) {
@@ -121,8 +154,7 @@ std::string Console::inked(std::string_view text, Ink ink) const {
 }
 
 void Console::table(const Table& table) {
-  const bool narrow = terminal_.live && terminal_.columns > 0;
-  for (const std::string& text : table.lines(narrow ? static_cast<std::size_t>(terminal_.columns) : 0)) {
+  for (const std::string& text : table.lines(static_cast<std::size_t>(std::max(terminal_.columns, 1)))) {
     line(text);
   }
 }
@@ -150,10 +182,14 @@ std::vector<std::size_t> Table::widths(std::size_t columns) const {
     }
   }
   const std::size_t gaps = widths.empty() ? 0 : 2 * (widths.size() - 1);
+  std::vector<bool> figures;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    figures.push_back(right(i));
+  }
   while (columns > 0 && std::accumulate(widths.begin(), widths.end(), gaps) > columns) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (!right(i) && widths[i] > kLeast && (widest == widths.size() || widths[i] > widths[widest])) {
+      if (!figures[i] && widths[i] > kLeast && (widest == widths.size() || widths[i] > widths[widest])) {
         widest = i;
       }
     }
@@ -167,16 +203,28 @@ std::vector<std::size_t> Table::widths(std::size_t columns) const {
 
 std::vector<std::string> Table::lines(std::size_t columns) const {
   const std::vector<std::size_t> widths = this->widths(columns);
+  std::vector<bool> figures;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    figures.push_back(right(i));
+  }
   std::vector<std::string> lines;
   for (const std::vector<std::string>& row : rows_) {
-    std::string line;
+    std::vector<std::vector<std::string>> cells;
+    std::size_t height = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = width(row[i]) > widths[i] ? cut_line(row[i], widths[i]) : row[i];
-      const std::string pad(widths[i] - std::min(widths[i], width(cell)), ' ');
-      line += (i == 0 ? "" : "  ") + (right(i) ? pad + cell : cell + pad);
+      cells.push_back(wrapped(row[i], widths[i]));
+      height = std::max(height, cells.back().size());
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    lines.push_back(std::move(line));
+    for (std::size_t at = 0; at < height; ++at) {
+      std::string line;
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        const std::string cell = at < cells[i].size() ? cells[i][at] : "";
+        const std::string pad(widths[i] - std::min(widths[i], width(cell)), ' ');
+        line += (i == 0 ? "" : "  ") + (figures[i] ? pad + cell : cell + pad);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      lines.push_back(std::move(line));
+    }
   }
   return lines;
 }
@@ -191,8 +239,8 @@ std::string time_text(double nanoseconds) {
   return nanoseconds < 1e6 ? fmt::format("{:.4g} us", nanoseconds / 1e3) : fmt::format("{:.4g} ms", nanoseconds / 1e6);
 }
 
-std::string ratio_text(double value) {
-  return value <= 0 ? "-" : fmt::format("{:.3f}x", value);
+std::string ratio_text(double value, bool estimate) {
+  return value <= 0 ? "-" : fmt::format("{:.3f}x{}", value, estimate ? " estimate" : "");
 }
 
 }  // namespace kf

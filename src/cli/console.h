@@ -14,7 +14,7 @@ namespace kf {
 struct Terminal {
   bool live = false;    // a terminal: one line may be rewritten
   bool colour = false;  // ... and NO_COLOR is not set, TERM is not "dumb"
-  int columns = 100;
+  int columns = 120;    // COLUMNS, else what the terminal says; for a pipe what still reads well
 };
 Terminal terminal_of(std::FILE* stream,
                      const std::function<std::optional<std::string>(const std::string&)>& environment);
@@ -26,8 +26,9 @@ std::string printable(std::string_view text);
 // First line only, cut to `columns` with an ellipsis.
 std::string cut_line(std::string_view text, std::size_t columns);
 
-// Columns as wide as their widest cell; numbers to the right. Where `columns` is given, the widest text columns are cut
-// until a line fits, as far as 12 columns each; figures are never cut.
+// Columns as wide as their widest cell; numbers to the right. Where `columns` is given, the widest text columns become
+// narrower until a line fits, as far as 12 columns each: their cells go on in further lines. Nothing is left out, and
+// figures stay whole.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
@@ -49,7 +50,7 @@ class Console {
   void line(std::string_view text, Ink ink = Ink::kPlain);
   // Replaces the live line; does nothing where there is no terminal.
   void progress(std::string_view text);
-  // Each line of the table, cut to the terminal where there is one; a pipe gets all of it.
+  // Each line of the table, no wider than Terminal::columns where its columns allow.
   void table(const Table& table);
   void clear();
   std::string inked(std::string_view text, Ink ink) const;
@@ -64,6 +65,7 @@ class Console {
 
 // "12.3 us": four significant digits and a unit that fits.
 std::string time_text(double nanoseconds);
-std::string ratio_text(double value);  // "1.234x"; "-" for 0
+// "1.234x", "1.234x estimate"; "-" for 0.
+std::string ratio_text(double value, bool estimate = false);
 
 }  // namespace kf

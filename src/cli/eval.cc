@@ -31,7 +31,7 @@ void print_places(Console& console, const Verdict& verdict, const std::string& s
 
 void print(Session& session, const Candidate& candidate, const Evaluation& evaluation, const Machine& machine) {
   Console& console = session.console;
-  for (const Verdict& step : evaluation.steps) {
+  for (const Verdict& step : told_once(evaluation.steps)) {
     print_verdict(console, step);
     if (!step.passed && session.options.explain) {
       print_places(console, step, candidate.source);
@@ -41,6 +41,7 @@ void print(Session& session, const Candidate& candidate, const Evaluation& evalu
   for (const std::string& note : evaluation.notes) {
     console.line("note: " + note, Ink::kDim);
   }
+  print_checked(console, evaluation.checked);
   if (evaluation.score) {
     print_score(console, *evaluation.score, machine.facts);
   }

@@ -12,6 +12,7 @@
 #include "os/steady_clock.h"
 #include "parts.h"
 #include "reports.h"
+#include "tables.h"
 
 namespace kf {
 namespace {
@@ -63,13 +64,14 @@ Evaluation put_through(const Factory& factory, JobBuilder& jobs, const Session& 
 void print(Console& console, const std::string& name, const Evaluation& evaluation) {
   console.line(name, Ink::kStrong);
   Table table({"gate", "verdict", "checks", "case", "family", "why"});
-  for (const Verdict& step : evaluation.steps) {
+  for (const Verdict& step : told_once(evaluation.steps)) {
     const bool plain = step.passed && step.reason.empty();
     table.add({std::string(to_string(step.gate)), plain ? "passed" : step.reason,
                step.checks == 0 ? "" : std::to_string(step.checks), step.passed ? "" : step.case_id,
-               step.passed ? "" : step.family, plain ? "" : cut_line(step.message, 120)});
+               step.passed ? "" : step.family, plain ? "" : cut_line(step.message, 400)});
   }
   console.table(table);
+  print_checked(console, evaluation.checked);
   for (const std::string& note : evaluation.notes) {
     console.line("  note: " + note, Ink::kDim);
   }

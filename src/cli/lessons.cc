@@ -31,9 +31,14 @@ int lessons_command(Session& session) {
     }
     return exits::kDone;
   }
-  Table table({"id", "confidence", "for", "against", "scope", "claim"});
+  if (lessons.empty()) {
+    session.console.line("no lessons");
+    return exits::kDone;
+  }
+  Table table({"id", "evidence", "confidence", "for", "against", "scope", "claim"});
   for (const Lesson& lesson : lessons) {
-    table.add({lesson.id, lesson.conjecture() ? "conjecture" : fmt::format("{:.2f}", lesson.confidence()),
+    table.add({lesson.id, std::string(lesson.evidence()),
+               lesson.conjecture() ? "-" : fmt::format("{:.2f}", lesson.confidence()),
                std::to_string(lesson.supporting.size()), std::to_string(lesson.contradicting.size()),
                lesson.arch + " " + lesson.op_type, cut_line(lesson.claim, 90)});
   }

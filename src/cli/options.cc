@@ -170,6 +170,13 @@ std::string meant_instead(const CLI::App& app, int argc, const char* const* argv
     return what + (hint.empty() ? "" : "; " + hint) + " (" + help + " lists all)";
   };
   const std::string word = argc > 1 ? argv[1] : "";
+  if (argc == 1) {
+    std::string all;
+    for (const std::string& name : commands) {
+      all += (all.empty() ? "" : ", ") + name;
+    }
+    return "which command? There are " + all + " (kfactory --help says what each does)";
+  }
   if (word.empty() || word.front() == '-') {
     return {};
   }
@@ -191,6 +198,16 @@ std::string meant_instead(const CLI::App& app, int argc, const char* const* argv
     }
   }
   return {};
+}
+
+// CLI11's own words, with the help of the command that was meant instead of "Run with --help for more information.".
+std::string what_is_wrong(const CLI::App& app, std::string words) {
+  constexpr std::string_view kItsHint = "Run with --help for more information.";
+  const std::vector<const CLI::App*> meant = app.get_subcommands([](const CLI::App* sub) { return sub->parsed(); });
+  if (const std::size_t at = words.find(kItsHint); at != std::string::npos && !meant.empty()) {
+    words.replace(at, kItsHint.size(), "kfactory " + meant.front()->get_name() + " --help says what it takes.");
+  }
+  return words;
 }
 
 // A shell expands "~/x" as a word of its own, but neither in "--out=~/x" nor between quotes.
@@ -231,12 +248,14 @@ Options read_options(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     declared.options.command = app.get_subcommands().front()->get_name();
+    declared.options.program = argv[0];
     expand_homes(declared.options);
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
     const bool asked = app.exit(error, out, err) == 0;
     const std::string meant = asked ? "" : meant_instead(app, argc, argv);
-    declared.options.text = asked ? out.str() : "kfactory: " + (meant.empty() ? err.str() : meant + "\n");
+    declared.options.text =
+        asked ? out.str() : "kfactory: " + (meant.empty() ? what_is_wrong(app, err.str()) : meant + "\n");
     declared.options.exit_code = asked ? 0 : 2;
   }
   return std::move(declared.options);

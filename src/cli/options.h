@@ -10,9 +10,10 @@ namespace kf {
 
 // A command line, read. Settings that were given as flags are in `flags` by key; the rest belongs to single commands.
 struct Options {
-  std::string command;  // "run", "bench", ...; empty: only `text` is to be printed
-  std::string text;     // help, version, or what is wrong with the command line
-  int exit_code = 0;    // when command is empty
+  std::string program = "kfactory";  // as it was called
+  std::string command;               // "run", "bench", ...; empty: only `text` is to be printed
+  std::string text;                  // help, version, or what is wrong with the command line
+  int exit_code = 0;                 // when command is empty
   Map<std::string> flags;
   bool trust_project = false;
   std::string config_file;  // instead of the user's own

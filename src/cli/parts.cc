@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parts.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "compile/nvrtc_compiler.h"
@@ -14,6 +15,7 @@ namespace kf {
 namespace {
 
 constexpr std::int64_t kMostEmulatorThreads = 256;
+constexpr std::chrono::seconds kLeastCompileLimit{1};
 
 OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::string& kind,
                                              const std::string& target) {
@@ -40,7 +42,8 @@ OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::
 }
 
 UsageError no_device(const std::string& kind, const Error& error) {
-  return {{{"--device " + kind, to_string(error), "kfactory doctor says what this machine has"}}};
+  return {
+      {{"--device " + kind, to_string(error), error.hint.empty() ? "kfactory doctor says what this machine has" : ""}}};
 }
 
 Machine with_rig(std::unique_ptr<LocalRig> rig, std::string note) {
@@ -57,6 +60,19 @@ std::string joined(const std::vector<std::string>& names) {
     text += (text.empty() ? "" : ", ") + name;
   }
   return text;
+}
+
+// Of cases that may be timed, as far as a line has room.
+std::string some_ids(const Spec& spec) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> ids;
+  for (const char* set : {"time", "emulate"}) {
+    const auto found = spec.cases.find(std::string_view(set));
+    for (std::size_t i = 0; found != spec.cases.end() && i < std::min(kMost, found->second.size()); ++i) {
+      ids.push_back(found->second[i].id.value);
+    }
+  }
+  return joined(ids);
 }
 
 std::string target_name(const Session& session, const std::string& spec_arch) {
@@ -110,6 +126,12 @@ std::unique_ptr<Compiler> open_compiler(const Settings& settings) {
   NvrtcSettings nvrtc;
   nvrtc.toolkit.cuda_root = settings.text("toolkit.root");
   nvrtc.cache_folder = settings.text("toolkit.build_cache");
+  nvrtc.limits.processor_time = settings.time("run.compile_limit");
+  nvrtc.limits.wall_time = kWallTimesProcessorTime * nvrtc.limits.processor_time;
+  if (nvrtc.limits.processor_time < kLeastCompileLimit) {
+    throw UsageError{{{"run.compile_limit", "found " + settings.text("run.compile_limit") + "; at least 1s is needed",
+                       "set by " + settings.origin("run.compile_limit")}}};
+  }
   OrError<std::unique_ptr<NvrtcCompiler>> compiler = NvrtcCompiler::open(nvrtc);
   if (!compiler) {
     throw Fatal(to_string(compiler.error()));
@@ -144,7 +166,7 @@ std::vector<std::string> timed_cases(const Session& session, const Spec& spec, c
   }
   if (ids.empty()) {
     throw UsageError{{{"--cases", "no case of the spec is called \"" + wanted + "\"",
-                       "all, screen, or ids as kfactory show lists them"}}};
+                       "all, screen, or ids separated by commas, such as " + some_ids(spec)}}};
   }
   return ids;
 }

@@ -74,11 +74,13 @@ std::string event_report(const Event& event) {
   json["text"] = event.text;
   if (event.speedup) {
     json["speedup"] = *event.speedup;
+    json["estimate"] = event.estimate;
   }
   return dump(json);
 }
 
-std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code) {
+std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code,
+                       const std::string& go_on) {
   Json json{{"kfactory_run", 1}, {"stopped", to_string(result.reason)}, {"detail", result.detail}, {"folder", folder}};
   json["device"] = device_json(facts);
   json["attempts"] = result.attempts.size();
@@ -86,6 +88,7 @@ std::string run_report(const RunResult& result, const std::string& folder, const
   json["beat_baseline"] = result.beat_baseline;
   json["lessons"] = result.lessons.size();
   json["exit_code"] = exit_code;
+  json["go_on"] = go_on.empty() ? Json(nullptr) : Json(go_on);
   return dump(json);
 }
 
@@ -94,6 +97,7 @@ std::string eval_report(const Spec& spec, const std::string& candidate, const st
   Json json{
       {"kfactory_eval", 1}, {"spec", spec.name}, {"candidate", candidate}, {"state", to_string(evaluation.state)}};
   json["passes"] = evaluation.passes.value_or(0);
+  json["checked"] = Json::parse(checked_json(evaluation.checked));
   json["device"] = device_json(facts);
   json["executed"] = facts.kind != "none";
   json["verdict"] = Json::parse(verdict_json(evaluation.verdict));
@@ -146,6 +150,7 @@ std::string bench_report(const Spec& spec, const std::vector<BenchResult>& resul
                        {"state", to_string(result.evaluation.state)},
                        {"verdict", Json::parse(verdict_json(result.evaluation.verdict))},
                        {"score", score_or_null(result.evaluation.score)},
+                       {"checked", Json::parse(checked_json(result.evaluation.checked))},
                        {"notes", result.evaluation.notes},
                        {"costs", Json::parse(costs_json(result.evaluation.costs))}});
   }

@@ -12,7 +12,9 @@
 namespace kf {
 
 std::string event_report(const Event& event);
-std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code);
+// `go_on`: the command that resumes the run; empty: none.
+std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code,
+                       const std::string& go_on);
 // `candidate`: its path; `source`: its text, for the lines that refusals are about.
 std::string eval_report(const Spec& spec, const std::string& candidate, const std::string& source,
                         const Evaluation& evaluation, const DeviceFacts& facts);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "continuation.h"
 #include "factory/records.h"
 #include "factory/spec_check.h"
 #include "ledger/lesson_store.h"
@@ -166,41 +167,82 @@ int exit_code(const RunResult& result, const Factory& factory) {
   }
 }
 
-void print_end(Session& session, const RunResult& result, const Machine& machine, const fs::path& folder, int code) {
-  Console& console = session.console;
-  if (session.options.json) {
-    console.line(run_report(result, folder.string(), machine.facts, code));
-    return;
-  }
-  console.clear();
-  console.line("");
-  print_leader_board(console, result.attempts);
-  console.line("");
-  console.line("stopped: " + std::string(to_string(result.reason)) +
-               (result.detail.empty() ? "" : " (" + result.detail + ")"));
+const Attempt* champion_of(const RunResult& result) {
+  const auto found = std::ranges::find_if(result.attempts, [&](const Attempt& of) { return of.id == result.champion; });
+  return found == result.attempts.end() ? nullptr : &*found;
+}
+
+void print_best(Console& console, const RunResult& result, const Machine& machine) {
   if (machine.rig == nullptr) {
     console.line("NOT executed: no candidate was run or timed (" + machine.note + "); they were compiled for " +
                      machine.facts.arch + " and audited, nothing more",
                  Ink::kStrong);
-  } else if (result.champion) {
+  } else if (const Attempt* best = champion_of(result)) {
     const bool estimate = machine.facts.kind == "emulator";
-    console.line("best: attempt " + std::to_string(result.champion->value) +
+    console.line("best: attempt " + std::to_string(best->id.value) +
                      (result.beat_baseline ? ", faster than the baseline" : ", not faster than the baseline") +
-                     (estimate ? " by the emulator's ESTIMATE (not a time)" : ""),
+                     (estimate ? " by the emulator's ESTIMATE (not a time)" : "") +
+                     (best->score && best->score->confirmed ? ", confirmed" : ", not confirmed"),
                  Ink::kStrong);
+    print_checked(console, best->checked);
+  } else if (std::ranges::all_of(result.attempts, [](const Attempt& of) { return of.state == AttemptState::kOpen; })) {
+    console.line("no candidate was judged yet", Ink::kStrong);
   } else {
     console.line("no candidate was right", Ink::kStrong);
   }
-  console.line(std::to_string(result.lessons.size()) + " lessons; everything is in " + folder.string());
-  if (code == exits::kWaiting || code == exits::kInterrupted) {
-    const bool files = !session.options.exchange.empty();
-    if (code == exits::kWaiting) {
-      console.line("write the replies that the requests in " + session.options.exchange + " ask for");
-    }
-    console.line(
-        "go on with: kfactory run " + session.options.spec + " --out " + folder.string() + " --resume" +
-        (files ? " --exchange " + session.options.exchange + (session.options.no_wait ? " --no-wait" : "") : "") +
-        " (and the same flags)");
+}
+
+// How to go on. Every stop can be resumed; after a spent budget there is only more of it.
+struct GoOn {
+  std::string before, command;  // no command: there is nothing to go on with
+};
+GoOn how_to_go_on(const Session& session, const RunResult& result, const Budget& budget, const fs::path& folder) {
+  const Options& options = session.options;
+  const Map<std::string> larger = larger_budget(options, budget, result);
+  switch (result.reason) {
+    case StopReason::kWaiting:
+      return {"write the replies that the requests in " + options.exchange + " ask for; then go on with:",
+              continuation(options, folder.string())};
+    case StopReason::kInterrupted:
+      return {"go on with:", continuation(options, folder.string())};
+    case StopReason::kModelFailed:
+    case StopReason::kRigFailed:
+      return {"when that is mended, go on with:", continuation(options, folder.string())};
+    default:
+      return larger.empty() ? GoOn{}
+                            : GoOn{"for more, with a larger budget:", continuation(options, folder.string(), larger)};
+  }
+}
+
+void print_end(Session& session, const RunResult& result, const Machine& machine, const Budget& budget,
+               const fs::path& folder, int code) {
+  Console& console = session.console;
+  const GoOn go_on = how_to_go_on(session, result, budget, folder);
+  if (session.options.json) {
+    console.line(run_report(result, folder.string(), machine.facts, code, go_on.command));
+    return;
+  }
+  console.clear();
+  console.line("");
+  if (!result.attempts.empty()) {
+    print_leader_board(console, result.attempts);
+    console.line("");
+  }
+  console.line("stopped: " + std::string(to_string(result.reason)) +
+               (result.detail.empty() ? "" : " (" + result.detail + ")"));
+  print_best(console, result, machine);
+  const std::size_t lessons = result.lessons.size();
+  console.line((lessons == 0   ? "no lessons"
+                : lessons == 1 ? "1 lesson"
+                               : std::to_string(lessons) + " lessons") +
+               "; everything is in " + folder.string());
+  if (go_on.command.empty()) {
+    return;
+  }
+  console.line(go_on.before);
+  console.line("  " + go_on.command);
+  if (const std::string variables = needed_variables(session.settings); !variables.empty()) {
+    console.line("  (in a shell that has set what this one has: " + variables + ")");
   }
 }
 
@@ -286,7 +328,7 @@ int run_command(Session& session) {
     or_usage(merge_into_lesson_store(options.lessons, result.lessons, merge_lessons));
   }
   const int code = exit_code(result, factory);
-  print_end(session, result, machine, folder.root(), code);
+  print_end(session, result, machine, settings.budget, folder.root(), code);
   return code;
 }
 

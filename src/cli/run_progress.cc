@@ -29,7 +29,10 @@ void RunProgress::show(const Event& event) {
 
 void RunProgress::plain(const Event& event) {
   const std::string who = event.attempt.value > 0 ? fmt::format("[{:>4}] ", event.attempt.value) : "       ";
-  const auto columns = static_cast<std::size_t>(std::max(console_.terminal().columns - 8, 60));
+  // A pipe, which somebody may search, gets more of a long line than a terminal shows.
+  constexpr int kPiped = 240;
+  const auto columns =
+      static_cast<std::size_t>(console_.terminal().live ? std::max(console_.terminal().columns - 8, 60) : kPiped);
   const auto say = [&](std::string_view what, Ink ink) {
     console_.line(who + cut_line(std::string(what) + event.text, columns), ink);
   };
@@ -56,10 +59,13 @@ void RunProgress::plain(const Event& event) {
     case Event::Kind::kMeasured:
       ++right_;
       best_ = std::max(best_, event.speedup.value_or(0));
+      estimate_ = event.estimate;
       under_way_.erase(id);
-      return say("measured " + ratio_text(event.speedup.value_or(0)) + ", ", Ink::kGood);
+      return say(
+          (event.estimate ? "right; " : "measured ") + ratio_text(event.speedup.value_or(0), event.estimate) + ", ",
+          Ink::kGood);
     case Event::Kind::kChampion:
-      return say("champion " + ratio_text(event.speedup.value_or(0)) + ": ", Ink::kStrong);
+      return say("champion " + ratio_text(event.speedup.value_or(0), event.estimate) + ": ", Ink::kStrong);
     case Event::Kind::kNote:
       if (noted_.insert(what_it_is_about(event.text)).second) {
         say("note: ", Ink::kDim);
@@ -71,7 +77,8 @@ void RunProgress::plain(const Event& event) {
 }
 
 void RunProgress::live() {
-  std::string line = fmt::format("{} right, {} refused of {}; best {}", right_, refused_, attempts_, ratio_text(best_));
+  std::string line =
+      fmt::format("{} right, {} refused of {}; best {}", right_, refused_, attempts_, ratio_text(best_, estimate_));
   for (const auto& [id, what] : under_way_) {
     line += fmt::format("  [{}] {}", id, what);
   }

@@ -30,6 +30,7 @@ class RunProgress {
   std::set<std::string> noted_;  // notes that were shown: many attempts say the same
   std::int64_t right_ = 0, refused_ = 0;
   double best_ = 0;
+  bool estimate_ = false;  // best_ is one
 };
 
 }  // namespace kf

@@ -173,4 +173,31 @@ std::optional<Error> value_error(const SettingFacts& facts, const std::string& t
   return error;
 }
 
+std::string shown_value(std::string_view key, std::string value) {
+  constexpr std::string_view kHidden = "(not shown)";
+  if (key.ends_with(".api_key_env")) {
+    return value.empty() || names_a_variable(value) || std::getenv(value.c_str()) != nullptr
+               ? value
+               : std::string(kHidden) + " no such variable: is it a key?";
+  }
+  if (key.ends_with(".base_url")) {
+    const std::size_t host = value.find("://") == std::string::npos ? 0 : value.find("://") + 3;
+    const std::size_t query = std::min(value.find('?'), value.size());
+    const std::size_t user = value.substr(0, query).find('@', host);
+    return value.substr(0, host) +
+           (user == std::string::npos ? value.substr(host, query - host)
+                                      : std::string(kHidden) + value.substr(user, query - user)) +
+           (query < value.size() ? "?" + std::string(kHidden) : "");
+  }
+  if (key.ends_with(".extra_headers")) {
+    std::string names;
+    for (const ExtraHeader& header : headers_from_text(value).value_or(std::vector<ExtraHeader>())) {
+      names += (names.empty() ? "" : "; ") + header.name +
+               (header.value_env.empty() ? ": " + std::string(kHidden) : "=" + header.value_env);
+    }
+    return names;
+  }
+  return value;
+}
+
 }  // namespace kf

@@ -24,6 +24,10 @@ OrError<std::vector<Price>> prices_from_text(std::string_view text);
 // One a line: "name: value", or "name=VARIABLE" for a value that an environment variable holds (a secret).
 OrError<std::vector<ExtraHeader>> headers_from_text(std::string_view text);
 
+// A value as it may be shown: without what people put into it by mistake (a key, a password in an address) and what is
+// secret (the values of headers); "(not shown)" stands there.
+std::string shown_value(std::string_view key, std::string value);
+
 // What is wrong with `text` as a value of this setting; nullopt: nothing.
 std::optional<Error> value_error(const SettingFacts& facts, const std::string& text, const std::string& where);
 

@@ -25,6 +25,8 @@ constexpr std::array kSettings{
     SettingFacts{Kind::kShare, "run.margin", "--margin", "0.005", "share by which a win must be faster"},
     SettingFacts{Kind::kCount, "run.compile_jobs", "--compile-jobs", "0",
                  "compilations at once; 0: as many as there are processors"},
+    SettingFacts{Kind::kTime, "run.compile_limit", "", "60s",
+                 "processor time that one compilation may take; of wall time ten times as much"},
     SettingFacts{Kind::kDevice, "device.kind", "--device", "auto", "auto, cuda, emulator or none"},
     SettingFacts{Kind::kText, "device.target", "--target", "",
                  "named target for emulator and none (H200, sm_90a); empty: the spec's"},

@@ -22,7 +22,8 @@ const Attempt& attempt_named(const std::vector<Attempt>& attempts, const std::st
   const auto found = std::ranges::find(attempts, AttemptId{id}, &Attempt::id);
   if (found == attempts.end()) {
     throw UsageError{
-        {{name, "this run has no such attempt", "attempts are numbered 1 to " + std::to_string(attempts.size())}}};
+        {{name, "this run has no such attempt",
+          attempts.empty() ? "it has none yet" : "attempts are numbered 1 to " + std::to_string(attempts.size())}}};
   }
   return *found;
 }
@@ -44,6 +45,7 @@ std::string files_of(const std::filesystem::path& folder) {
 
 void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) {
   Console& console = session.console;
+  const int columns = std::max(console.terminal().columns - 2, 40);
   console.line("attempt " + std::to_string(attempt.id.value) + ": " + std::string(to_string(attempt.role)) + " " +
                    std::to_string(attempt.ordinal) + ", " + std::string(to_string(attempt.state)),
                Ink::kStrong);
@@ -58,7 +60,7 @@ void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) 
                files_of(std::filesystem::path(session.options.run_folder) / "attempts" / attempt_folder_name(attempt)));
   console.line("");
   for (const std::string& line : story_of(ledger.read(attempt.id, attempt.id))) {
-    console.line("  " + cut_line(line, 200), Ink::kDim);
+    console.line("  " + cut_line(line, console.terminal().live ? static_cast<std::size_t>(columns) : 240), Ink::kDim);
   }
   console.line("");
   if (!attempt.verdict.passed && attempt.state == AttemptState::kRejected) {
@@ -68,6 +70,7 @@ void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) 
   for (const auto& [name, value] : attempt.tune) {
     console.line("  tune " + name + " = " + std::to_string(value));
   }
+  print_checked(console, attempt.checked);
   if (attempt.score) {
     print_score(console, *attempt.score, {});
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include <kfactory/attempt.h>
 #include <kfactory/verdict.h>
 
 #include "format/json_tree.h"
@@ -89,6 +90,18 @@ std::string scored(const Fields& score) {
                           score.in("against_baseline").text(), score.in("confirmed").yes() ? ", confirmed" : ""));
 }
 
+std::string closed(const Fields& json) {
+  std::vector<CheckedSet> checked;
+  const Fields sets = json.in("checked");
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const Fields of{&sets.node->items[i]};
+    checked.push_back({of.in("set").text(), of.in("checked").count(), of.in("left_out").count(), of.in("why").text()});
+  }
+  return line("closed", fmt::format("{} after {:.1f} s{}", json.in("state").text(),
+                                    static_cast<double>(json.in("duration_ms").count()) / 1e3,
+                                    checked.empty() ? "" : "; checked: " + to_string(checked)));
+}
+
 // Of which gate a verdict is; empty for other records.
 std::string gate_of(const Record& record) {
   if (record.stage != Stage::kVerdict) {
@@ -98,15 +111,28 @@ std::string gate_of(const Record& record) {
   return tree ? Fields{&*tree}.in("verdict").in("gate").text() : "";
 }
 
+// The same gate twice in a row: of the probe, then of all cases. The second verdict holds the first one's checks too.
+bool passed_once_more(const Record& record, const Record* before) {
+  if (before == nullptr || gate_of(record).empty() || gate_of(record) != gate_of(*before)) {
+    return false;
+  }
+  const auto passed = [](const Record& of) {
+    const OrErrors<JsonNode> tree = parse_json_tree(of.json, "");
+    return tree && Fields{&*tree}.in("verdict").in("passed").yes();
+  };
+  return passed(record) && passed(*before);
+}
+
 }  // namespace
 
 std::vector<std::string> story_of(std::span<const Record> records) {
   std::vector<std::string> lines;
   std::size_t built_from = 0;  // builds are recorded before the audit of the source that let them be made
   bool closed = false;
+  const Record* before = nullptr;  // the one told last
   for (const Record& record : records) {
     if (closed && record.stage != Stage::kClosed) {
-      lines.push_back(line("again", "in a fresh process, with fresh seeds and held-out cases"));
+      lines.push_back(line("again", "to confirm it: in a fresh process, with fresh seeds"));
       closed = false;
     }
     closed = closed || record.stage == Stage::kClosed;
@@ -114,7 +140,9 @@ std::vector<std::string> story_of(std::span<const Record> records) {
     if (words.empty()) {
       continue;
     }
-    if (gate_of(record) == to_string(Gate::kSourceAudit)) {
+    if (passed_once_more(record, before)) {
+      lines.back() = std::move(words);
+    } else if (gate_of(record) == to_string(Gate::kSourceAudit)) {
       lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(std::min(built_from, lines.size())), std::move(words));
     } else {
       lines.push_back(std::move(words));
@@ -122,6 +150,7 @@ std::vector<std::string> story_of(std::span<const Record> records) {
     if (record.stage != Stage::kBuilt) {
       built_from = lines.size();
     }
+    before = &record;
   }
   return lines;
 }
@@ -144,12 +173,12 @@ std::string told(const Record& record) {
     case Stage::kVerdict:
       return judged(json.in("verdict"));
     case Stage::kMeasured:
-      return line("measured", fmt::format("{} cases, every sample is in the ledger", json.in("case").size()));
+      return line(json.in("method").text() == "estimate" ? "estimated" : "measured",
+                  fmt::format("{} cases, every sample is in the ledger", json.in("case").size()));
     case Stage::kScored:
       return scored(json.in("score"));
     case Stage::kClosed:
-      return line("closed", fmt::format("{} after {:.1f} s", json.in("state").text(),
-                                        static_cast<double>(json.in("duration_ms").count()) / 1e3));
+      return closed(json);
     default:
       return {};
   }

@@ -14,7 +14,8 @@ std::string outcome_of(const Attempt& attempt) {
   switch (attempt.state) {
     case AttemptState::kMeasured:
       return attempt.score && attempt.score->against_baseline == Comparison::kRefused ? "right, its time does not count"
-             : attempt.score && attempt.score->confirmed                              ? "confirmed"
+             : attempt.score && attempt.score->confirmed                              ? "right, confirmed"
+             : attempt.score && attempt.score->method == ClockMethod::kEstimate       ? "right, estimated"
                                                                                       : "right, measured";
     case AttemptState::kRejected:
       return "refused: " + std::string(to_string(attempt.verdict.gate)) + ": " + attempt.verdict.reason;
@@ -32,8 +33,7 @@ std::string figure(const Attempt& attempt) {
   if (!attempt.score || attempt.state != AttemptState::kMeasured) {
     return "-";
   }
-  const bool estimate = attempt.score->method == ClockMethod::kEstimate;
-  return ratio_text(attempt.score->speedup) + (estimate ? " estimate" : "");
+  return ratio_text(attempt.score->speedup, attempt.score->method == ClockMethod::kEstimate);
 }
 
 // Confirmed ones first, then what was screened, each by the cases that all have: their speed-ups are over their own
@@ -47,13 +47,29 @@ std::pair<int, std::size_t> rank(const Attempt& attempt, std::span<const Ranked>
 }
 
 std::string cases_of(const Attempt& attempt) {
-  return attempt.score && attempt.state == AttemptState::kMeasured ? std::to_string(attempt.score->cases.size()) : "-";
+  return attempt.score && attempt.state == AttemptState::kMeasured ? std::to_string(cases_in_speedup(*attempt.score))
+                                                                   : "-";
 }
 
-// Where the emulator's figures come from.
+LaunchCounts sum_of(const std::vector<LaunchCounts>& counts) {
+  LaunchCounts sum;
+  for (const LaunchCounts& launch : counts) {
+    sum.load_sectors += launch.load_sectors + launch.store_sectors;
+    sum.excess_load_sectors += launch.excess_load_sectors + launch.excess_store_sectors;
+    sum.shared_wavefronts += launch.shared_wavefronts;
+    sum.bank_conflicts += launch.bank_conflicts;
+    sum.warp_instructions += launch.warp_instructions;
+    for (const auto& [kind, count] : launch.mix) {
+      sum.mix[kind] += count;
+    }
+  }
+  return sum;
+}
+
+// Where the emulator's figures come from: which part of the target bounds each, and what was counted.
 void print_estimates(Console& console, const Score& score) {
-  Table table({"case", "bound", "dram", "l2", "issue", "shared", "tensor", "sectors", "excess", "wavefronts",
-               "conflicts", "instructions", "most"});
+  Table parts({"case", "bound by", "est. dram", "est. l2", "est. issue", "est. shared", "est. tensor"});
+  Table counted({"case", "sectors", "excess", "wavefronts", "conflicts", "instructions", "most of them"});
   bool any = false;
   for (const CaseScore& of : score.cases) {
     if (!of.estimate) {
@@ -64,25 +80,66 @@ void print_estimates(Console& console, const Score& score) {
     const std::pair<double, const char*> largest =
         std::max({std::pair(e.dram, "dram"), std::pair(e.l2, "l2"), std::pair(e.issue, "issue"),
                   std::pair(e.shared, "shared"), std::pair(e.tensor, "tensor")});
-    LaunchCounts sum;
-    for (const LaunchCounts& launch : of.counts) {
-      sum.load_sectors += launch.load_sectors + launch.store_sectors;
-      sum.excess_load_sectors += launch.excess_load_sectors + launch.excess_store_sectors;
-      sum.shared_wavefronts += launch.shared_wavefronts;
-      sum.bank_conflicts += launch.bank_conflicts;
-      sum.warp_instructions += launch.warp_instructions;
-      for (const auto& [kind, count] : launch.mix) {
-        sum.mix[kind] += count;
-      }
-    }
+    parts.add({of.case_id, largest.second, time_text(e.dram), time_text(e.l2), time_text(e.issue), time_text(e.shared),
+               time_text(e.tensor)});
+    const LaunchCounts sum = sum_of(of.counts);
     const auto most = std::ranges::max_element(sum.mix, {}, [](const auto& entry) { return entry.second; });
-    table.add({of.case_id, largest.second, time_text(e.dram), time_text(e.l2), time_text(e.issue), time_text(e.shared),
-               time_text(e.tensor), std::to_string(sum.load_sectors), std::to_string(sum.excess_load_sectors),
-               std::to_string(sum.shared_wavefronts), std::to_string(sum.bank_conflicts),
-               std::to_string(sum.warp_instructions), most == sum.mix.end() ? "-" : most->first});
+    counted.add({of.case_id, std::to_string(sum.load_sectors), std::to_string(sum.excess_load_sectors),
+                 std::to_string(sum.shared_wavefronts), std::to_string(sum.bank_conflicts),
+                 std::to_string(sum.warp_instructions), most == sum.mix.end() ? "-" : most->first});
   }
   if (any) {
-    console.table(table);
+    console.line("what each estimate is made of, and what was counted:", Ink::kDim);
+    console.table(parts);
+    console.table(counted);
+  }
+}
+
+std::string plain_or_dash(double value, const char* format) {
+  return value > 0 ? fmt::format(fmt::runtime(format), value) : "-";
+}
+
+// Times, or what the emulator has instead of them: a column says which.
+Table table_of(const Score& score) {
+  const bool estimate = score.method == ClockMethod::kEstimate;
+  Table table(estimate ? std::vector<std::string>{"case", "est. candidate", "est. baseline", "est. copy", "est. ratio",
+                                                  "est. of copy", "by estimate"}
+                       : std::vector<std::string>{"case", "candidate", "baseline", "copy", "ratio", "95 %", "of copy",
+                                                  "verdict"});
+  for (const CaseScore& of : score.cases) {
+    const double share = of.candidate.median > 0 ? of.copy.median / of.candidate.median : 0;
+    const bool compared = of.to_baseline.samples > 0;
+    std::vector<std::string> row{of.case_id, time_text(of.candidate.median), time_text(of.baseline.median),
+                                 time_text(of.copy.median),
+                                 plain_or_dash(compared ? of.to_baseline.median : 0, "{:.4f}")};
+    if (!estimate) {
+      row.push_back(compared ? fmt::format("{:.4f} .. {:.4f}", of.to_baseline.low, of.to_baseline.high) : "-");
+    }
+    row.push_back(plain_or_dash(share, "{:.3f}"));
+    row.push_back(counts_in(score, of) ? std::string(to_string(of.against_baseline)) : "scaled from");
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+// Notes that several cases share are said once.
+void print_case_notes(Console& console, const Score& score) {
+  std::vector<std::pair<std::string, std::string>> notes;  // note, cases
+  for (const CaseScore& of : score.cases) {
+    for (const std::string& note : of.notes) {
+      const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
+      if (same == notes.end()) {
+        notes.emplace_back(note, of.case_id);
+      } else {
+        same->second += ", " + of.case_id;
+      }
+    }
+  }
+  for (const auto& [note, cases] : notes) {
+    const bool all = std::ranges::count(cases, ',') > 0 && std::ranges::all_of(score.cases, [&](const CaseScore& of) {
+                       return std::ranges::find(of.notes, note) != of.notes.end();
+                     });
+    console.line("  " + (all ? "all cases" : cases) + ": " + note, Ink::kDim);
   }
 }
 
@@ -107,20 +164,16 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts) {
 
 void print_score(Console& console, const Score& score, const DeviceFacts& facts) {
   const bool estimate = score.method == ClockMethod::kEstimate;
-  console.line(fmt::format("{}{}{} against the baseline ({})", estimate ? "ESTIMATE of the emulator, not a time; " : "",
-                           facts.name.empty() ? "" : facts.name + ": ", ratio_text(score.speedup),
-                           to_string(score.against_baseline)),
-               Ink::kStrong);
-  Table table({"case", "candidate", "baseline", "copy", "candidate/baseline", "95 %", "copy/candidate", "verdict"});
-  for (const CaseScore& of : score.cases) {
-    const double share = of.copy.median > 0 && of.candidate.median > 0 ? of.copy.median / of.candidate.median : 0;
-    table.add(
-        {of.case_id, time_text(of.candidate.median), time_text(of.baseline.median), time_text(of.copy.median),
-         of.to_baseline.samples > 0 ? fmt::format("{:.4f}", of.to_baseline.median) : "-",
-         of.to_baseline.samples > 0 ? fmt::format("{:.4f} .. {:.4f}", of.to_baseline.low, of.to_baseline.high) : "-",
-         share > 0 ? fmt::format("{:.3f}", share) : "-", std::string(to_string(of.against_baseline))});
-  }
-  console.table(table);
+  const std::int64_t cases = cases_in_speedup(score);
+  console.line(
+      fmt::format("{}{}{} against the baseline ({}), geometric mean over {} timed case{}{}",
+                  estimate ? "ESTIMATE of the emulator, not a time; " : "", facts.name.empty() ? "" : facts.name + ": ",
+                  ratio_text(score.speedup), to_string(score.against_baseline), cases, cases == 1 ? "" : "s",
+                  score.confirmed ? ", confirmed" : ""),
+      Ink::kStrong);
+  console.table(table_of(score));
+  console.line("ratio: candidate / baseline, below 1 is faster; of copy: copy / candidate, 1 is as fast as a copy",
+               Ink::kDim);
   print_estimates(console, score);
   for (const CaseScore& of : score.cases) {
     if (of.candidate_records.samples > 0) {
@@ -129,9 +182,26 @@ void print_score(Console& console, const Score& score, const DeviceFacts& facts)
                        ", copy " + time_text(of.copy_records.median),
                    Ink::kDim);
     }
-    for (const std::string& note : of.notes) {
-      console.line("  " + of.case_id + ": " + note, Ink::kDim);
+  }
+  print_case_notes(console, score);
+}
+
+std::vector<Verdict> told_once(std::span<const Verdict> steps) {
+  std::vector<Verdict> told;
+  for (const Verdict& step : steps) {
+    if (!told.empty() && step.passed && told.back().passed && told.back().gate == step.gate &&
+        told.back().reason == step.reason) {
+      told.back() = step;
+    } else {
+      told.push_back(step);
     }
+  }
+  return told;
+}
+
+void print_checked(Console& console, const std::vector<CheckedSet>& checked) {
+  if (!checked.empty()) {
+    console.line("checked: " + to_string(checked));
   }
 }
 
@@ -141,7 +211,7 @@ void print_verdict(Console& console, const Verdict& verdict) {
                                : " [" + verdict.case_id + (verdict.family.empty() ? "" : ", " + verdict.family) + "]");
   if (verdict.passed) {
     console.line("passed  " + std::string(to_string(verdict.gate)) +
-                     (verdict.checks > 0 ? ": " + std::to_string(verdict.checks) + " checks" : ""),
+                     (verdict.checks > 0 ? ": " + std::to_string(verdict.checks) + " launches compared so far" : ""),
                  Ink::kGood);
     return;
   }
@@ -158,8 +228,10 @@ void print_kernels(Console& console, std::span<const KernelUse> kernels) {
 
 std::string cost_line(std::span<const Cost> costs) {
   std::vector<Cost> steps;
-  std::ranges::copy_if(costs, std::back_inserter(steps),
-                       [](const Cost& cost) { return cost.step.find(": ") == std::string::npos; });
+  constexpr double kWorthTelling = 5;  // milliseconds: what would be shown as 0.00 s
+  std::ranges::copy_if(costs, std::back_inserter(steps), [](const Cost& cost) {
+    return cost.step.find(": ") == std::string::npos && cost.milliseconds >= kWorthTelling;
+  });
   std::ranges::sort(steps, [](const Cost& a, const Cost& b) {
     return std::pair(b.milliseconds, a.step) < std::pair(a.milliseconds, b.step);
   });

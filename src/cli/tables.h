@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <vector>
 
 #include <kfactory/factory.h>
 
@@ -14,6 +15,11 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts);
 // One row a timed case: candidate, baseline, copy, ratios.
 void print_score(Console& console, const Score& score, const DeviceFacts& facts);
 void print_verdict(Console& console, const Verdict& verdict);
+// What each gate said, in order, those that passed once each: a gate that passes twice did so for the probe's cases and
+// then for all, and the second word holds the first one's checks.
+std::vector<Verdict> told_once(std::span<const Verdict> steps);
+// "checked: 24 check cases, 1 of 2 held-out cases (...)"; nothing where nothing was.
+void print_checked(Console& console, const std::vector<CheckedSet>& checked);
 void print_kernels(Console& console, std::span<const KernelUse> kernels);
 // "total 1.82 s, compile 0.61 s, check 0.58 s, ...": the evaluation's own steps, longest first. Kinds of work within a
 // job's process are in --json.

@@ -13,5 +13,7 @@ namespace kf {
 OrError<std::vector<std::string>> words_of(std::string_view text);
 // Text that words_of reads back as the same words.
 std::string quoted(const std::vector<std::string>& words);
+// A word of a command line as a POSIX shell reads it back: '...' where it holds anything else than plain characters.
+std::string shell_quoted(std::string_view word);
 
 }  // namespace kf

@@ -21,9 +21,10 @@ struct Walk {
   Attempt attempt;
   std::stop_token stop;
 
-  void tell(Event::Kind kind, std::string text, std::optional<double> speedup = {}) const {
+  void tell(Event::Kind kind, std::string text, const std::optional<Score>& score = {}) const {
     if (task.factory->observe) {
-      task.factory->observe({kind, attempt.id, std::move(text), speedup});
+      task.factory->observe(score ? scored_event(kind, attempt.id, std::move(text), *score)
+                                  : Event{kind, attempt.id, std::move(text), {}});
     }
   }
 };
@@ -187,6 +188,7 @@ void describe(Walk& walk, const Candidate& candidate, const Evaluation& evaluati
   attempt.kernels = evaluation.kernels;
   attempt.score = evaluation.score;
   attempt.costs = evaluation.costs;
+  attempt.checked = evaluation.checked;
   if (!evaluation.tune.empty()) {
     const OrErrors<Candidate> settled = settle(candidate, {{"", evaluation.tune}}, "settled candidate");
     attempt.settled = settled ? settled->source : "";
@@ -202,8 +204,7 @@ void describe(Walk& walk, const Candidate& candidate, const Evaluation& evaluati
   }
   if (evaluation.score) {
     walk.tell(Event::Kind::kMeasured,
-              std::string(to_string(evaluation.score->against_baseline)) + " against the baseline",
-              evaluation.score->speedup);
+              std::string(to_string(evaluation.score->against_baseline)) + " against the baseline", evaluation.score);
   }
 }
 

@@ -12,7 +12,8 @@ namespace kf {
 class JobBuilder;
 
 // Baselines get the same care as candidates: the tune points of one are timed beside each other on every timed case,
-// once a run, and what is compared with is the baseline settled by shape. Thread-safe.
+// once a run (the ledger keeps what came out, for a run that is resumed), and what is compared with is the baseline
+// settled by shape. Thread-safe.
 class BaselineTuning {
  public:
   // As it is when it has one tune point, or none of them ran everywhere. Throws RigFailed, Interrupted.

@@ -39,7 +39,7 @@ const Case& case_named(const Spec& spec, const std::string& id) {
       return *found;
     }
   }
-  throw Fatal("spec " + spec.name + " has no case \"" + id + "\" (kfactory check lists them)");
+  throw Fatal("spec " + spec.name + " has no case \"" + id + "\"");
 }
 
 std::vector<Case> named_or_all(const Spec& spec, const std::vector<std::string>& ids, std::string_view set) {
@@ -57,9 +57,10 @@ std::string_view timed_set(const Spec& spec, const DeviceFacts& facts) {
   return facts.kind == "emulator" && !set_of(spec, "emulate").empty() ? "emulate" : "time";
 }
 
-// Neighbours of what is timed on this device, and on a GPU one case of more than 2^31 elements.
-void add_generated(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings,
-                   std::vector<Case>& check) {
+// Neighbours of what is timed on this device, and on a GPU one case of more than 2^31 elements; none that is in
+// `known`.
+std::vector<Case> generated(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings,
+                            const std::vector<Case>& known) {
   const bool emulated = facts.kind == "emulator";
   const std::vector<Case>& timed = set_of(spec, timed_set(spec, facts));
   const std::uint64_t seed = seed_for(settings.secret, Purpose::kConfirm, settings.variant, "neighbours", 0);
@@ -70,21 +71,25 @@ void add_generated(const Spec& spec, const DeviceFacts& facts, const EvaluationS
   if (const std::optional<Case> beyond = emulated ? std::nullopt : beyond_32_bits(spec, timed, facts)) {
     made.push_back(*beyond);
   }
-  for (Case& of : made) {
-    if (std::ranges::find(check, of.id.value, [](const Case& known) { return known.id.value; }) == check.end()) {
-      check.push_back(std::move(of));
-    }
-  }
+  const auto id = [](const Case& of) { return of.id.value; };
+  std::erase_if(made, [&](const Case& of) { return std::ranges::find(known, of.id.value, id) != known.end(); });
+  return made;
 }
 
-void leave_out_what_the_emulator_cannot(std::vector<Case>& cases, ChosenCases& chosen) {
-  const std::size_t before = cases.size();
-  std::erase_if(cases, [](const Case& of) { return elements_of(of) > kEmulatorCase; });
-  if (cases.size() < before) {
-    chosen.notes.push_back(std::to_string(before - cases.size()) +
-                           " check cases of more than 2^20 elements were not "
-                           "executed: they need a GPU");
+// Adds a set to what is checked, less what would take the emulator minutes.
+void add_set(const std::string& name, std::vector<Case> cases, const DeviceFacts& facts, std::vector<Case>& check,
+             ChosenCases& chosen) {
+  CheckedSet set{name, 0, 0, ""};
+  if (facts.kind == "emulator") {
+    set.left_out =
+        static_cast<std::int64_t>(std::erase_if(cases, [](const Case& of) { return elements_of(of) > kEmulatorCase; }));
+    set.why = set.left_out > 0 ? "cases of more than 2^20 elements need a GPU" : "";
   }
+  set.checked = std::ssize(cases);
+  if (set.checked + set.left_out > 0) {
+    chosen.checked.push_back(std::move(set));
+  }
+  std::ranges::move(cases, std::back_inserter(check));
 }
 
 // The smallest telling case and, where there is one, the next of another type: two builds at most.
@@ -170,16 +175,20 @@ std::int64_t elements_of(const Case& of) {
 ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings) {
   ChosenCases chosen;
   chosen.time = named_or_all(spec, settings.time_cases, timed_set(spec, facts));
-  std::vector<Case> check = named_or_all(spec, settings.check_cases, "check");
+  std::vector<Case> check;
+  const auto add = [&](const std::string& name, std::vector<Case> cases) {
+    add_set(name, std::move(cases), facts, check, chosen);
+  };
+  add("check", named_or_all(spec, settings.check_cases, "check"));
   if (settings.held_out) {
-    std::ranges::copy(set_of(spec, "held_out"), std::back_inserter(check));
-    add_generated(spec, facts, settings, check);
+    add("held_out", set_of(spec, "held_out"));
+    add("neighbours", generated(spec, facts, settings, check));
   }
   if (settings.confirm && facts.kind != "emulator") {
-    std::ranges::copy(chosen.time, std::back_inserter(check));
+    add("time", chosen.time);
   }
-  if (facts.kind == "emulator") {
-    leave_out_what_the_emulator_cannot(check, chosen);
+  if (std::ranges::any_of(chosen.checked, [](const CheckedSet& of) { return of.left_out > 0; })) {
+    chosen.notes.push_back("checked: " + to_string(chosen.checked));
   }
   std::ranges::stable_sort(check, {}, elements_of);
   move_probes(check, chosen);

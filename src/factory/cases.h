@@ -19,7 +19,8 @@ struct ChosenCases {
   std::vector<Case> probe;  // few and small, of different types: a wrong candidate dies here
   std::vector<Case> check;  // the other check cases, small first
   std::vector<Case> time;
-  std::vector<std::string> notes;  // what was left out, and why
+  std::vector<CheckedSet> checked;  // how much of each set `probe` and `check` are
+  std::vector<std::string> notes;   // what was left out, and why
 };
 // On the emulator the timed set is "emulate", and check cases that would take it minutes are left out, with a note.
 // Throws Fatal when a named case does not exist.

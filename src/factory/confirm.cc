@@ -161,6 +161,7 @@ void confirm_champion(const Factory& factory, const RunSettings& settings, JobBu
     attempt.state = evaluation.state;
     attempt.score = evaluation.score;
     attempt.costs = evaluation.costs;
+    attempt.checked = evaluation.checked;
     if (!evaluation.kernels.empty()) {
       attempt.kernels = evaluation.kernels;  // a settled one may be another variant than the screened one
     }

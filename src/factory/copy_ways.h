@@ -12,7 +12,8 @@
 
 namespace kf {
 
-// The fastest way to copy, of all that there are, for each size: timed once a run and size class. Thread-safe.
+// The fastest way to copy, of all that there are, for each size: timed once a run and size class; the ledger keeps what
+// came out, for a run that is resumed. Thread-safe.
 class CopyWays {
  public:
   // One launch for each case: the fastest of its class. Times the classes that are not known yet, in one job; a rig
@@ -21,6 +22,7 @@ class CopyWays {
                               const EvaluationSettings& settings, const std::stop_token& stop);
 
  private:
+  bool read_ = false;                            // the ledger was
   std::mutex mutex_;                             // held while a sweep runs: one is enough
   std::map<std::int64_t, std::string> fastest_;  // by size class: Launch::id
 };

@@ -27,10 +27,10 @@ Event event_of(Event::Kind kind, const EvaluationSettings& settings, std::string
 
 }  // namespace
 
-bool EvaluationLine::accept(Verdict verdict) {
-  if (factory.observe && (!verdict.passed || verdict.gate >= Gate::kCheck)) {
+bool EvaluationLine::accept(Verdict verdict, bool of_probe) {
+  if (factory.observe && (!verdict.passed || (verdict.gate >= Gate::kCheck && !of_probe))) {
     const std::string text = std::string(to_string(verdict.gate)) +
-                             (verdict.passed ? ": passed, " + std::to_string(verdict.checks) + " checks"
+                             (verdict.passed ? ": passed, " + std::to_string(verdict.checks) + " launches compared"
                                              : ": " + verdict.reason + ": " + verdict.message);
     factory.observe(event_of(Event::Kind::kVerdict, settings, text));
   }
@@ -45,12 +45,12 @@ bool EvaluationLine::accept(Verdict verdict) {
   return result.verdict.passed || settings.keep_going;
 }
 
-bool EvaluationLine::accept_all(const CheckReport& report) {
+bool EvaluationLine::accept_all(const CheckReport& report, bool of_probe) {
   bool go_on = true;
   for (auto from = report.all.begin(); from != report.all.end();) {
     const auto to = std::find_if(from, report.all.end(), [&](const Verdict& v) { return v.gate != from->gate; });
     const auto refused = std::find_if(from, to, [](const Verdict& v) { return !v.passed; });
-    go_on = accept(refused == to ? *std::prev(to) : *refused) && go_on;
+    go_on = accept(refused == to ? *std::prev(to) : *refused, of_probe) && go_on;
     from = to;
   }
   return go_on;
@@ -109,12 +109,12 @@ std::optional<Arm> choose_variant(EvaluationLine& line) {
   return std::move(*sweep.probe);
 }
 
-bool check(EvaluationLine& line, const std::vector<Case>& cases, Arm arm, bool every_family) {
+bool check(EvaluationLine& line, const std::vector<Case>& cases, Arm arm) {
   if (cases.empty()) {
     return true;
   }
   std::vector<CheckPoint> points =
-      check_points(*line.factory.spec, cases, every_family, purpose_of(line.settings), line.settings);
+      check_points(*line.factory.spec, cases, true, purpose_of(line.settings), line.settings);
   Job job = line.costs.during("references and harness",
                               [&] { return line.jobs.check_job(cases, std::move(arm), std::move(points), line.stop); });
   job.kind = line.settings.confirm ? Job::Kind::kConfirm : Job::Kind::kCheck;
@@ -125,7 +125,8 @@ bool check(EvaluationLine& line, const std::vector<Case>& cases, Arm arm, bool e
   const CheckReport report = line.costs.during(step, [&] { return run_check_report(line.factory, job, line.stop); });
   line.costs.add_inside(step, report.costs);
   line.result.passes = line.result.passes ? std::min(*line.result.passes, report.passes) : report.passes;
-  return report.all.empty() ? line.accept(report.verdict) : line.accept_all(report);
+  const bool of_probe = &cases == &line.cases.probe && !line.cases.check.empty();
+  return report.all.empty() ? line.accept(report.verdict, of_probe) : line.accept_all(report, of_probe);
 }
 
 // What remains after the probe, in one arm so that equal requests are one build: first `check`, then `time`.
@@ -173,7 +174,7 @@ std::optional<Arm> check_probe_while_building(EvaluationLine& line, const Arm& p
     rest.wait();
   };
   try {
-    if (line.factory.rig != nullptr && !check(line, line.cases.probe, probe, true)) {
+    if (line.factory.rig != nullptr && !check(line, line.cases.probe, probe)) {
       wait_quietly();
       remember_builds(line, probe);
       return std::nullopt;
@@ -231,8 +232,11 @@ void walk(EvaluationLine& line) {
     line.result.notes.emplace_back("not executed: there is no device");
     return;
   }
-  if (check(line, line.cases.check, part_of(*rest, 0, checks), true) && line.settings.time &&
-      !line.cases.time.empty()) {
+  const bool go_on = check(line, line.cases.check, part_of(*rest, 0, checks));
+  if (line.result.verdict.passed) {
+    line.result.checked = line.cases.checked;
+  }
+  if (go_on && line.settings.time && !line.cases.time.empty()) {
     time_it(line, timed);
   }
   ask_sanitizer(line);

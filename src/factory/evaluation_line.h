@@ -22,10 +22,11 @@ struct EvaluationLine {
   Evaluation result;
   CostLog costs;
 
-  // What a gate says, heard and kept. False: stop here.
-  bool accept(Verdict verdict);
+  // What a gate says, kept, and told to who observes unless it is of the probe and passed: the word on all cases holds
+  // it. False: stop here.
+  bool accept(Verdict verdict, bool of_probe = false);
   // Of a job that kept going: one step for each of its gates, the first refusal of each.
-  bool accept_all(const CheckReport& report);
+  bool accept_all(const CheckReport& report, bool of_probe = false);
 };
 
 Verdict passed_gate(Gate gate);

@@ -35,6 +35,10 @@ std::chrono::milliseconds elapsed_before(const Ledger& ledger) {
   return std::chrono::milliseconds(most);
 }
 
+std::string seconds_text(std::chrono::milliseconds time) {
+  return std::to_string(time.count() / 1000) + "." + std::to_string(time.count() % 1000 / 100) + " s";
+}
+
 class Loop {
  public:
   Loop(const Factory& factory, const RunSettings& settings, JobBuilder& jobs, std::stop_token stop)
@@ -104,9 +108,8 @@ class Loop {
   bool within_tokens_and_time(std::string& why) const {
     const std::chrono::milliseconds wall = settings_.budget.wall;
     const std::chrono::milliseconds passed = elapsed();
-    why = wall.count() > 0 && passed >= wall
-              ? "wall time in ms: " + std::to_string(passed.count()) + " of " + std::to_string(wall.count())
-              : factory_.spending->refusal();
+    why = wall.count() > 0 && passed >= wall ? "wall time: " + seconds_text(passed) + " of " + seconds_text(wall)
+                                             : factory_.spending->refusal();
     return why.empty();
   }
 
@@ -258,11 +261,13 @@ class Loop {
   std::map<std::int64_t, std::jthread> threads_;  // by attempt; touched by the opening thread alone
 };
 
-void tell(const Factory& factory, Event::Kind kind, std::string text, std::optional<AttemptId> attempt = {},
-          std::optional<double> speedup = {}) {
+void tell(const Factory& factory, Event event) {
   if (factory.observe) {
-    factory.observe({kind, attempt.value_or(AttemptId{}), std::move(text), speedup});
+    factory.observe(event);
   }
+}
+void tell(const Factory& factory, Event::Kind kind, std::string text) {
+  tell(factory, {kind, {}, std::move(text), {}});
 }
 
 // Calibrated rates differ a little each time a device is opened. Prompts and floors of one run rest on those of its
@@ -337,7 +342,8 @@ RunResult run_factory(const Factory& given, const RunSettings& wanted, std::stop
   if (result.champion) {
     const Attempt& best = *std::ranges::find(result.attempts, *result.champion, &Attempt::id);
     result.beat_baseline = is_win(best);
-    tell(factory, Event::Kind::kChampion, "attempt " + std::to_string(best.id.value), best.id, best.score->speedup);
+    tell(factory,
+         scored_event(Event::Kind::kChampion, best.id, "attempt " + std::to_string(best.id.value), *best.score));
   }
   std::string why;
   if (result.reason == StopReason::kBudget && loop.may_ask(why)) {

@@ -180,10 +180,8 @@ const Build& JobBuilder::harness(std::stop_token stop) {
   }
   const auto built = compile(harness::harness_build_request(factory_.facts.arch), stop);
   if (!built) {
-    throw Fatal(
-        "the harness kernels of kfactory do not compile for " + factory_.facts.arch + ":\n" + built.error().log +
-        "\n(a busy machine compiles slowly: try again when it is free; kfactory doctor shows the toolkit that was "
-        "found)");
+    throw Fatal("the harness kernels of kfactory do not compile for " + factory_.facts.arch + ":\n" +
+                built.error().log + "\n(kfactory doctor shows the toolkit that was found)");
   }
   const std::lock_guard lock(mutex_);
   if (!harness_) {

@@ -218,7 +218,11 @@ void AttemptLog::evaluated(const Evaluation& evaluation) {
     for (const CaseTiming& timing : evaluation.measurement->cases) {
       cases.push_back(timing.case_id);
     }
-    append(Stage::kMeasured, evaluation.variant, Json{{"case", std::move(cases)}}.dump(),
+    Json json{{"case", std::move(cases)}};
+    if (!evaluation.measurement->cases.empty()) {
+      json["method"] = to_string(evaluation.measurement->cases.front().method);
+    }
+    append(Stage::kMeasured, evaluation.variant, json.dump(),
            {{"measurement", measurement_json(*evaluation.measurement)}});
   }
   if (evaluation.score) {

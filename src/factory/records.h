@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <expected>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -74,6 +75,16 @@ std::optional<RunStart> read_start(const Ledger& ledger);
 void write_start(Ledger& ledger, const Factory& factory, const RunSettings& settings);
 // {"event": event, "detail": detail}, attempt 0.
 void write_event(Ledger& ledger, const std::string& event, const std::string& detail, AttemptId attempt = {});
+
+// What came out when a baseline's tune points were settled: the source with `select` in place of `tune`; empty where no
+// point ran everywhere and it stays as it is written. nullopt: this run has not settled it yet.
+std::optional<std::string> read_settled_baseline(const Ledger& ledger, const std::string& name);
+void write_settled_baseline(Ledger& ledger, const std::string& name, const std::string& source,
+                            const std::vector<std::string>& notes);
+
+// The ways to copy that this run found to be the fastest, Launch::id by size class.
+std::map<std::int64_t, std::string> read_copy_ways(const Ledger& ledger);
+void write_copy_ways(Ledger& ledger, const std::map<std::int64_t, std::string>& found);
 
 // The Librarian's round over attempts 1..through.
 struct LessonRound {

@@ -110,6 +110,53 @@ void write_event(Ledger& ledger, const std::string& event, const std::string& de
   ledger.append(record);
 }
 
+std::optional<std::string> read_settled_baseline(const Ledger& ledger, const std::string& name) {
+  std::optional<std::string> source;
+  for (const Record& record : ledger.read({0}, {0})) {
+    const Json json = json_of(record);
+    if (json.value("event", "") == "baseline_settled" && json.value("baseline", "") == name) {
+      source = blob_of(ledger, record, "source");
+    }
+  }
+  return source;
+}
+
+void write_settled_baseline(Ledger& ledger, const std::string& name, const std::string& source,
+                            const std::vector<std::string>& notes) {
+  Json json{{"event", "baseline_settled"}, {"baseline", name}, {"notes", notes}};
+  Record record;
+  if (!source.empty()) {
+    json["blobs"] = Json::array({"source"});
+    record.blobs.push_back(ledger.put(bytes_of(source)));
+  }
+  record.json = text_of(json);
+  ledger.append(record);
+}
+
+std::map<std::int64_t, std::string> read_copy_ways(const Ledger& ledger) {
+  std::map<std::int64_t, std::string> ways;
+  for (const Record& record : ledger.read({0}, {0})) {
+    const Json json = json_of(record);
+    if (json.value("event", "") != "copy_ways") {
+      continue;
+    }
+    for (const Json& way : json.value("ways", Json::array())) {
+      ways[way.value("bytes", std::int64_t{0})] = way.value("id", "");
+    }
+  }
+  return ways;
+}
+
+void write_copy_ways(Ledger& ledger, const std::map<std::int64_t, std::string>& found) {
+  Json ways = Json::array();
+  for (const auto& [bytes, id] : found) {
+    ways.push_back({{"bytes", bytes}, {"id", id}});
+  }
+  Record record;
+  record.json = Json{{"event", "copy_ways"}, {"ways", std::move(ways)}}.dump();
+  ledger.append(record);
+}
+
 LessonRound read_lesson_round(const Ledger& ledger, AttemptId through) {
   LessonRound round;
   std::vector<Lesson> pending;

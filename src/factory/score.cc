@@ -235,12 +235,6 @@ Score score_of(const Spec& spec, const DeviceFacts& facts, const Measurement& me
   return score;
 }
 
-// Of an emulator's score only the cases that were scaled count, where there are any.
-static bool counts_in(const Score& score, const CaseScore& of) {
-  return !of.scaled_from.empty() ||
-         std::ranges::none_of(score.cases, [](const CaseScore& other) { return !other.scaled_from.empty(); });
-}
-
 static bool has_figure(const Interval& figure) {
   return figure.samples > 0 && figure.median > 0;
 }
@@ -279,6 +273,10 @@ std::vector<Ranked> ranking(std::span<const Attempt> attempts) {
   }
   std::ranges::stable_sort(ranked, {}, &Ranked::value);
   return ranked;
+}
+
+Event scored_event(Event::Kind kind, AttemptId attempt, std::string text, const Score& score) {
+  return {kind, attempt, std::move(text), score.speedup, score.method == ClockMethod::kEstimate};
 }
 
 std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts) {

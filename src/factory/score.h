@@ -6,6 +6,7 @@
 
 #include <kfactory/attempt.h>
 #include <kfactory/device_facts.h>
+#include <kfactory/factory.h>
 #include <kfactory/measurement.h>
 #include <kfactory/spec.h>
 
@@ -34,6 +35,8 @@ struct Ranked {
 };
 std::vector<Ranked> ranking(std::span<const Attempt> attempts);
 std::optional<AttemptId> best_attempt(std::span<const Attempt> attempts);
+// An event that tells of a speed-up, and whether that is an estimate.
+Event scored_event(Event::Kind kind, AttemptId attempt, std::string text, const Score& score);
 // The best of those that were confirmed, on every timed case; the best of all when none was.
 std::optional<AttemptId> final_champion(std::span<const Attempt> attempts);
 

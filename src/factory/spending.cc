@@ -16,6 +16,14 @@ std::optional<std::int64_t> known_or_estimated(const std::optional<std::int64_t>
   return a || b ? std::optional(a.value_or(estimated_a) + b.value_or(estimated_b)) : std::nullopt;
 }
 
+// "$0.0123": down to a nanodollar, without zeros that say nothing.
+std::string dollars_text(std::int64_t nanodollars) {
+  constexpr std::int64_t kDollar = 1'000'000'000;
+  std::string share = std::to_string(kDollar + nanodollars % kDollar).substr(1);
+  share.erase(std::max<std::size_t>(share.find_last_not_of('0') + 1, 2));
+  return "$" + std::to_string(nanodollars / kDollar) + "." + share;
+}
+
 }  // namespace
 
 Usage operator+(const Usage& a, const Usage& b) {
@@ -64,7 +72,7 @@ std::string Spending::refusal(const Usage& under_way) const {
     return "tokens: " + std::to_string(tokens) + " of " + std::to_string(most_tokens_);
   }
   if (most_nanodollars_ > 0 && cost >= most_nanodollars_) {
-    return "cost in nanodollars: " + std::to_string(cost) + " of " + std::to_string(most_nanodollars_);
+    return "cost: " + dollars_text(cost) + " of " + dollars_text(most_nanodollars_);
   }
   return {};
 }

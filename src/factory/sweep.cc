@@ -69,7 +69,8 @@ std::size_t fastest_of(const Factory& factory, JobBuilder& jobs, const Candidate
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t at = 0; at < points.size() && points.size() > 1; ++at) {
     const double mean = geomean(times.nanoseconds[at]);
-    sweep.notes.push_back("swept " + words(points[at].tune) + ": " + nanoseconds_text(mean));
+    sweep.notes.push_back("swept " + words(points[at].tune) + ": " + nanoseconds_text(mean) +
+                          (factory.facts.kind == "emulator" ? " (estimate)" : ""));
     best = mean < least ? at : best;
     least = std::min(mean, least);
   }

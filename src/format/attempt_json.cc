@@ -46,6 +46,10 @@ void fields(V& visit, T& x) {
   visit("against_champion", x.against_champion), visit("confirmed", x.confirmed);
   visit("counters_refused", x.counters_refused), visit("sanitizer", x.sanitizer);
 }
+template <class V, Is<CheckedSet> T>
+void fields(V& visit, T& x) {
+  visit("set", x.set), visit("checked", x.checked), visit("left_out", x.left_out), visit("why", x.why);
+}
 template <class V, Is<Usage> T>
 void fields(V& visit, T& x) {
   visit("input_tokens", x.input_tokens), visit("cached_tokens", x.cached_tokens);
@@ -71,7 +75,7 @@ void fields(V& visit, T& x) {
   visit("plan", x.plan_json), visit("source_hash", x.source_hash), visit("kernels", x.kernels);
   visit("tune", x.tune), visit("variants", x.variants), visit("verdict", x.verdict), visit("score", x.score);
   visit("usage", x.usage), visit("duration_ms", x.duration), visit("costs", x.costs);
-  visit("settled", x.settled);
+  visit("settled", x.settled), visit("checked", x.checked);
 }
 
 std::string score_json(const Score& score) {
@@ -93,6 +97,10 @@ std::string kernels_json(const std::vector<KernelUse>& kernels) {
 }
 OrError<std::vector<KernelUse>> kernels_from_json(std::string_view json) {
   return decode_value<std::vector<KernelUse>>(json, {});
+}
+
+std::string checked_json(const std::vector<CheckedSet>& checked) {
+  return encode_value(checked).json;
 }
 
 std::string attempt_json(const Attempt& attempt) {

@@ -21,6 +21,8 @@ OrError<Usage> usage_from_json(std::string_view json);
 std::string kernels_json(const std::vector<KernelUse>& kernels);
 OrError<std::vector<KernelUse>> kernels_from_json(std::string_view json);
 
+std::string checked_json(const std::vector<CheckedSet>& checked);
+
 // Without Attempt::source, of which only the SHA-256 is written; the caller keeps it as a blob and sets it after
 // reading.
 std::string attempt_json(const Attempt& attempt);

@@ -68,6 +68,13 @@ class Fields {
     }
     return list;
   }
+  bool flag(const char* key) {  // false where it is missing
+    const Json* value = find(key);
+    if (value != nullptr && !value->is_boolean()) {
+      fail(key, "expected true or false, found " + std::string(value->type_name()));
+    }
+    return value != nullptr && value->is_boolean() && value->get<bool>();
+  }
   std::int64_t id(const char* key) {
     const Json* value = require(key);
     if (value != nullptr && (!value->is_number_integer() || value->get<std::int64_t>() < 1)) {
@@ -96,6 +103,9 @@ Json encode(const std::vector<Effect>& effects) {
     if (!effect.run.empty()) {
       json["run"] = effect.run;
     }
+    if (effect.estimate) {
+      json["estimate"] = true;
+    }
     list.push_back(std::move(json));
   }
   return list;
@@ -117,6 +127,7 @@ std::vector<Effect> effects_of(Fields& fields, const char* key, Errors& errors) 
     effect.with.value = entry.id("with");
     effect.without.value = entry.id("without");
     effect.run = entry.text("run", false);
+    effect.estimate = entry.flag("estimate");
     const Json* ratio = entry.require("ratio");
     if (ratio != nullptr && ratio->is_number() && ratio->get<double>() > 0) {
       effect.ratio = ratio->get<double>();
@@ -208,6 +219,7 @@ std::string lesson_json(const Lesson& lesson) {
       {"supporting", encode(lesson.supporting)},
       {"contradicting", encode(lesson.contradicting)},
       {"conjecture", lesson.conjecture()},
+      {"evidence", lesson.evidence()},
       {"confidence", std::round(lesson.confidence() * 1000) / 1000},
       {"origin", lesson.origin}};
   return dump(json);

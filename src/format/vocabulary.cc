@@ -95,6 +95,19 @@ std::int64_t bytes_of(const Case& of) {
   return bytes;
 }
 
+std::string_view Lesson::evidence() const {
+  bool measured = false, estimated = false;
+  for (const auto* effects : {&supporting, &contradicting}) {
+    for (const Effect& effect : *effects) {
+      (effect.estimate ? estimated : measured) = true;
+    }
+  }
+  if (measured) {
+    return estimated ? "measured and estimated" : "measured";
+  }
+  return estimated ? "estimated" : "conjecture";
+}
+
 double Lesson::confidence() const {
   if (conjecture()) {
     return 0.0;

@@ -87,19 +87,56 @@ std::string microseconds(const Interval& interval) {
   return interval.samples == 0 ? "-" : decimal(interval.median / 1000, 2);
 }
 
-std::string winner_readme(const RunInfo& info, const Attempt& winner) {
+// What the speed-up is of, and what was done to claim it.
+std::string claims(const RunInfo& info, const Attempt& winner) {
   const Score& score = *winner.score;
   const bool estimate = score.method == ClockMethod::kEstimate;
+  const std::int64_t cases = cases_in_speedup(score);
+  const auto scaled = std::ranges::count_if(score.cases, [](const CaseScore& of) { return !of.scaled_from.empty(); });
+  const auto executed = std::ssize(score.cases) - scaled;
+  std::string text = "Speed-up over the fastest correct baseline, geometric mean over " + std::to_string(cases) +
+                     (cases == 1 ? " timed case: **" : " timed cases: **") + decimal(score.speedup, 3) + "x**" +
+                     (estimate ? " (an emulator's **estimate**, not a time)" : "") + ".\n";
+  if (estimate && scaled > 0) {
+    text += "No case of these sizes was executed: what " + std::to_string(executed) +
+            " smaller cases of the set `emulate` did was counted and scaled to them.\n";
+  }
+  text += score.confirmed ? "Confirmed: evaluated once more in a fresh process, with fresh seeds.\n"
+                          : "Not confirmed: what follows is one screening, on few of the timed cases.\n";
+  text += "Compared with the float64 reference in " + std::to_string(winner.verdict.checks) + " launches, all right: " +
+          (winner.checked.empty() ? "of which cases was not recorded by the version that ran them"
+                                  : to_string(winner.checked)) +
+          ".\n";
+  return text + "Device: " + info.device.name + " (" + info.device.arch + ")" +
+         (info.device.kind == "emulator" ? ", emulated"
+          : info.device.driver.empty()   ? ""
+                                         : ", driver " + info.device.driver) +
+         ".\n\n";
+}
+
+std::string table_of(const Score& score) {
+  const std::string unit = score.method == ClockMethod::kEstimate ? ", estimated us" : ", us";
+  std::string text = "\n| case | candidate" + unit + " | baseline" + unit + " | copy" + unit +
+                     " | candidate / baseline | in the speed-up |\n|---|---|---|---|---|---|\n";
+  for (const CaseScore& of : score.cases) {
+    text += "| " + of.case_id + " | " + microseconds(of.candidate) + " | " + microseconds(of.baseline) + " | " +
+            microseconds(of.copy) + " | " + (of.to_baseline.samples == 0 ? "-" : decimal(of.to_baseline.median, 3)) +
+            " | " +
+            (!counts_in(score, of)         ? "no: executed, and scaled to the others"
+             : of.to_baseline.samples == 0 ? "no: no baseline was right"
+             : of.scaled_from.empty()      ? "yes"
+                                           : "yes, scaled from " + of.scaled_from) +
+            " |\n";
+  }
+  return text;
+}
+
+std::string winner_readme(const RunInfo& info, const Attempt& winner) {
   std::string text = "# " + info.spec_name + ", attempt " + std::to_string(winner.id.value) + "\n\n";
-  text += "Speed-up over the fastest correct baseline, geometric mean over " + std::to_string(score.cases.size()) +
-          " cases: **" + decimal(score.speedup, 3) + "x**" +
-          (estimate ? " (an emulator's **estimate**, not a time)" : "") +
-          (score.confirmed ? ", confirmed in a fresh process" : ", not confirmed in a fresh process") + ".\n";
-  text += "Correct in " + std::to_string(winner.verdict.checks) + " compared launches. Device: " + info.device.name +
-          " (" + info.device.arch + "), driver " + (info.device.driver.empty() ? "none" : info.device.driver) + ".\n\n";
+  text += claims(info, winner);
   text += "Hypothesis: " + (winner.hypothesis.empty() ? "(none given)" : winner.hypothesis) + "\n";
   if (!winner.tune.empty()) {
-    text += "\nTune values that count:";
+    text += winner.settled.empty() ? "\nTune values that count:" : "\nTune values that its screening chose:";
     for (const auto& [name, value] : winner.tune) {
       text += " " + name + "=" + std::to_string(value);
     }
@@ -110,13 +147,7 @@ std::string winner_readme(const RunInfo& info, const Attempt& winner) {
             std::to_string(use.static_shared_bytes) + " bytes of static shared memory, " +
             std::to_string(use.spill_store_bytes + use.spill_load_bytes) + " bytes spilled.\n";
   }
-  text += std::string("\n| case | candidate, us | baseline, us | copy, us | candidate / baseline |\n") +
-          "|---|---|---|---|---|\n";
-  for (const CaseScore& of : score.cases) {
-    text += "| " + of.case_id + " | " + microseconds(of.candidate) + " | " + microseconds(of.baseline) + " | " +
-            microseconds(of.copy) + " | " + (of.to_baseline.samples == 0 ? "-" : decimal(of.to_baseline.median, 3)) +
-            " |\n";
-  }
+  text += table_of(*winner.score);
   text +=
       "\n`evidence.json` has the intervals and the method. Measure again: `kfactory bench` with this run's folder. "
       "Judge the\n"

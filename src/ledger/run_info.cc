@@ -101,8 +101,10 @@ Json sanitizer(const Score& score) {
   return {{"not_run", score.sanitizer->not_run}, {"tools", std::move(tools)}};
 }
 
-Json case_of(const CaseScore& score) {
+Json case_of(const Score& whole, const CaseScore& score) {
   return {{"case", score.case_id},
+          {"in_speedup", counts_in(whole, score) && score.to_baseline.samples > 0},
+          {"scaled_from", score.scaled_from.empty() ? Json() : Json(score.scaled_from)},
           {"candidate_ns", interval(score.candidate)},
           {"baseline", score.baseline_name},
           {"baseline_ns", interval(score.baseline)},
@@ -124,7 +126,7 @@ constexpr const char* kCacheStates[] = {"cold", "steady", "warm"};
 Json measured(const RunInfo& info, const Score& score) {
   Json cases = Json::array();
   for (const CaseScore& of : score.cases) {
-    cases.push_back(case_of(of));
+    cases.push_back(case_of(score, of));
   }
   const bool estimate = score.method == ClockMethod::kEstimate;
   return {{"label", estimate ? "estimate" : "measured"},
@@ -135,7 +137,8 @@ Json measured(const RunInfo& info, const Score& score) {
           {"arch", info.device.arch},
           {"driver", info.device.driver},
           {"speedup", score.speedup},
-          {"aggregate", "geomean over cases of baseline / candidate"},
+          {"aggregate", "geomean of baseline / candidate over the cases in_speedup"},
+          {"cases_in_speedup", cases_in_speedup(score)},
           {"against_baseline", to_string(score.against_baseline)},
           {"confirmed", score.confirmed},
           {"interval", "95 %"},
@@ -229,6 +232,7 @@ std::string evidence_json(const RunInfo& info, const Attempt& winner, std::span<
                 {{"passed", winner.verdict.passed},
                  {"last_gate", to_string(winner.verdict.gate)},
                  {"launches_compared", winner.verdict.checks},
+                 {"checked", winner.checked.empty() ? Json() : Json::parse(checked_json(winner.checked))},
                  {"seeds_sha256", to_hex(info.seeds)}}},
                {"measurement", winner.score ? measured(info, *winner.score) : Json()},
                {"run", counts(attempts)},

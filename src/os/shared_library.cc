@@ -17,8 +17,9 @@ OrError<SharedLibrary> SharedLibrary::open(std::string_view purpose, std::span<c
       const bool known = ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name != nullptr;
       return SharedLibrary(std::move(owner), known ? map->l_name : candidate);
     }
-    const char* reason = ::dlerror();
-    tried += (tried.empty() ? "" : "; ") + candidate + ": " + (reason != nullptr ? reason : "unknown reason");
+    const char* told = ::dlerror();
+    const std::string reason = told != nullptr ? told : "unknown reason";
+    tried += (tried.empty() ? "" : "; ") + (reason.starts_with(candidate) ? reason : candidate + ": " + reason);
   }
   return std::unexpected(Error{std::string(purpose),
                                "no library could be opened: " + (tried.empty() ? "no candidates" : tried),

@@ -32,7 +32,7 @@ class Help(Case):
 class Usage(Case):
     def test_mistakes_end_with_two_and_say_what_to_do(self):
         for arguments, words in [
-            ([], "subcommand"),
+            ([], "which command?"),
             (["frobnicate"], "no command"),
             (["evla", SPEC], 'did you mean "eval"?'),
             (["run", SPEC, "--atempts", "3"], 'did you mean "--attempts"?'),

@@ -123,7 +123,7 @@ class Resume(Case):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, out + err)
-        self.assertIn("--resume", out)
+        self.assertIn("--resume --exchange post --device none\n", out)
         self.call("show", "out")
         self.call(*self.arguments(self.replay(), "out"), "--resume", code=3)
 
@@ -141,6 +141,20 @@ class Resume(Case):
 
 
 class Exchange(Case):
+    def test_what_a_stop_prints_can_be_pasted_until_the_run_is_over(self):
+        post = "post of mine"   # a word that a shell would take for three
+        done = self.call("run", SPEC, "--device", "none", "--exchange", post, "--no-wait", "--attempts", "2", "--in-flight", "1",
+                         "--out", "it's out", code=4)
+        for role in ["writer-1", "writer-2", "librarian-1"]:
+            self.assertNotIn("same flags", done.stdout)
+            reply = LESSONS if role.startswith("librarian") else fenced(RIGHT if role == "writer-1" else RIGHT_AGAIN)
+            (self.folder / post / f"{role}.reply.md").write_text(reply)
+            command = next(line.strip() for line in done.stdout.splitlines() if "--resume" in line)
+            done = subprocess.run(command, shell=True, cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=240)
+            self.assertEqual(done.returncode, 3 if role.startswith("librarian") else 4, command + done.stdout + done.stderr)
+        self.assertIn("--attempts 4", done.stdout)   # only more of it is left
+        self.assertEqual(len(self.attempts("it's out")), 2)
+
     def test_no_wait_ends_with_four_until_every_reply_is_there(self):
         arguments = ["run", SPEC, "--device", "none", "--exchange", "post", "--no-wait", "--attempts", "3", "--in-flight", "2", "--out", "out"]
         self.call(*arguments, code=4)

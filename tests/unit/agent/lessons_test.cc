@@ -4,6 +4,7 @@
 #include <random>
 
 #include "agent/case_text.h"
+#include "agent/lesson_text.h"
 #include "format/lesson_json.h"
 #include "tests/unit/agent/agent_fixture.h"
 
@@ -135,6 +136,35 @@ TEST_F(ReadLessons, NeverComparesAnEstimateWithATime) {
   trail_.attempts()[0].score->method = ClockMethod::kEstimate;
   EXPECT_TRUE(read(answer(claim(R"({"with":2,"without":1})"))).empty());
   EXPECT_THAT(voided_.at(0), HasSubstr("another method"));
+}
+
+TEST_F(ReadLessons, LabelsTheEffectOfTwoEstimates) {
+  EXPECT_EQ(read(answer(claim(R"({"with":2,"without":1})")))[0].evidence(), "measured");
+  for (Attempt& attempt : trail_.attempts()) {
+    if (attempt.score) {
+      attempt.score->method = ClockMethod::kEstimate;
+    }
+  }
+  const auto lessons = read(answer(claim(R"({"with":2,"without":1})")));
+  ASSERT_EQ(lessons.size(), 1U);
+  EXPECT_TRUE(lessons[0].supporting.at(0).estimate);
+  EXPECT_EQ(lessons[0].evidence(), "estimated");
+  const OrError<Lesson> again = lesson_from_json(lesson_json(lessons[0]));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->supporting, lessons[0].supporting) << "the label survives the file";
+  EXPECT_THAT(lesson_line(lessons[0]), HasSubstr("estimated: 1 for it, 0 against"));
+}
+
+TEST_F(ReadLessons, LeavesOutCasesThatWereOnlyScaledFrom) {
+  for (std::size_t at = 0; at < 2; ++at) {
+    Score& score = *trail_.attempts()[at].score;
+    for (CaseScore& of : score.cases) {
+      of.scaled_from = score.cases[0].case_id;
+    }
+    score.cases[0].scaled_from.clear();
+    score.cases[0].candidate.median = at == 0 ? 1 : 1000;  // would outweigh the others
+  }
+  EXPECT_NEAR(read(answer(claim(R"({"with":2,"without":1})")))[0].supporting.at(0).ratio, 0.8, 1e-9);
 }
 
 TEST_F(ReadLessons, NeverComparesCacheStates) {
@@ -276,6 +306,15 @@ TEST(LessonsMarkdown, ShowsEvidenceAndLabelsConjectures) {
   EXPECT_THAT(text, HasSubstr("against it: 50 against 1: 1.100"));
   EXPECT_THAT(text, HasSubstr("conjecture: nothing was measured"));
   EXPECT_THAT(text, HasSubstr("confidence 0.50"));
+}
+
+TEST(LessonsMarkdown, KeepsEstimatesApartFromTimes) {
+  Lesson estimated = lesson("counted", 1);
+  estimated.supporting[0].estimate = true;
+  const std::string text = lessons_markdown(std::vector{estimated, lesson("timed", 1)});
+  EXPECT_LT(text.find("### timed"), text.find("## By an emulator's estimates"));
+  EXPECT_LT(text.find("## By an emulator's estimates"), text.find("### counted"));
+  EXPECT_THAT(text, HasSubstr(": 0.900 (estimate)"));
 }
 
 TEST(LessonsMarkdown, CannotBeBrokenByWhatModelsWrite) {

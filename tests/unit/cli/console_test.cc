@@ -26,15 +26,42 @@ TEST(Console, AlignsColumnsAndPutsNumbersToTheRight) {
   EXPECT_EQ(table.lines(), (std::vector<std::string>{"name         n", "a            5", "long name  123"}));
 }
 
-TEST(Console, CutsTheWidestTextOfATableAndNeverAFigure) {
+TEST(Console, GoesOnInFurtherLinesWhereATextOfATableIsTooWide) {
   Table table({"what it is about", "n"});
   table.add({"a text that is far too long for the terminal", "123456789"});
   for (const std::string& line : table.lines(30)) {
     EXPECT_LE(line.size(), 30U);
   }
-  EXPECT_EQ(table.lines(30).back(), "a text that is f...  123456789");
-  EXPECT_NE(table.lines(5).back().find("123456789"), std::string::npos);
+  EXPECT_EQ(table.lines(30),
+            (std::vector<std::string>{"what it is about             n", "a text that is far   123456789",
+                                      "too long for the", "terminal"}));
+  EXPECT_NE(table.lines(5)[2].find("123456789"), std::string::npos) << "a figure stays whole whatever the width";
   EXPECT_EQ(table.lines(200), table.lines());
+}
+
+TEST(Console, BreaksALongWordOfATableAfterACommaElseAnywhere) {
+  Table table({"case"});
+  table.add({"time/M=32768,N=256,T=bfloat16"});
+  table.add({"0a1b2c3d4e5f6a7b8c9d"});
+  EXPECT_EQ(table.lines(14),
+            (std::vector<std::string>{"case", "time/M=32768,", "N=256,", "T=bfloat16", "0a1b2c3d4e5f6a", "7b8c9d"}));
+  Table umlauts({"text"});
+  umlauts.add({std::string("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4")});
+  EXPECT_EQ(umlauts.lines(12).back(), "\u00e4") << "never inside a character";
+}
+
+TEST(Console, TakesItsWidthFromColumnsElseWhatReadsWellInAFile) {
+  std::FILE* file = std::tmpfile();
+  const auto with = [&](const std::string& columns) {
+    return terminal_of(
+               file, [&](const std::string& name) { return name == "COLUMNS" ? std::optional(columns) : std::nullopt; })
+        .columns;
+  };
+  EXPECT_EQ(with("80"), 80);
+  EXPECT_EQ(with("0"), 120);
+  EXPECT_EQ(with("wide"), 120);
+  EXPECT_EQ(terminal_of(file, [](const std::string&) { return std::nullopt; }).columns, 120);
+  std::fclose(file);
 }
 
 TEST(Console, WritesTimesWithAUnitThatFits) {
@@ -44,6 +71,8 @@ TEST(Console, WritesTimesWithAUnitThatFits) {
   EXPECT_EQ(time_text(2.5e6), "2.5 ms");
   EXPECT_EQ(ratio_text(0), "-");
   EXPECT_EQ(ratio_text(1.5), "1.500x");
+  EXPECT_EQ(ratio_text(1.5, true), "1.500x estimate");
+  EXPECT_EQ(ratio_text(0, true), "-");
 }
 
 TEST(Console, UsesNoColourAndNoLiveLineOffATerminal) {

@@ -33,6 +33,19 @@ TEST(Options, TakeSeveralPrices) {
   EXPECT_EQ(options.flags.at("run.attempts"), "3");
 }
 
+TEST(Options, NameTheCommandsWhereNoneIsGiven) {
+  const Options none = read({});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_EQ(none.text.find("kfactory: which command? There are run, bench, eval, "), 0U) << none.text;
+  EXPECT_EQ(none.text.find("worker"), std::string::npos);
+}
+
+TEST(Options, PointToTheHelpOfTheCommandThatLacksSomething) {
+  EXPECT_NE(read({"gauntlet", "spec.json"}).text.find("kfactory gauntlet --help says what it takes."),
+            std::string::npos)
+      << read({"gauntlet", "spec.json"}).text;
+}
+
 TEST(Options, SayWhatIsMissing) {
   EXPECT_NE(read({"run"}).text.find("spec"), std::string::npos);
   EXPECT_EQ(read({"run"}).exit_code, 2);

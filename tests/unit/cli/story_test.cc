@@ -48,14 +48,15 @@ TEST(Story, TellsThingsInTheOrderInWhichTheyWereDone) {
       record(Stage::kBuilt, R"({"case":"a","toolchain":"NVRTC 13.0"})"),
       record(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"source audit"}})"),
       record(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"check","checks":1}})"),
+      record(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"check","checks":5}})"),
       record(Stage::kClosed, R"({"state":"measured","duration_ms":1500})"),
       record(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"confirm","checks":4}})"),
       record(Stage::kClosed, R"({"state":"measured","duration_ms":1500})"),
   };
   const std::vector<std::string> wanted{
       "candidate  source 01234567",      "passed     source audit",
-      "built      a by NVRTC 13.0",      "passed     check (1 check)",
-      "closed     measured after 1.5 s", "again      in a fresh process, with fresh seeds and held-out cases",
+      "built      a by NVRTC 13.0",      "passed     check (5 checks)",
+      "closed     measured after 1.5 s", "again      to confirm it: in a fresh process, with fresh seeds",
       "passed     confirm (4 checks)",   "closed     measured after 1.5 s"};
   EXPECT_EQ(story_of(records), wanted);
 }
@@ -64,6 +65,21 @@ TEST(Story, NeverCallsAnEstimateATime) {
   const std::string score =
       R"({"score":{"method":"estimate","speedup":1.0452,"against_baseline":"win","confirmed":true}})";
   EXPECT_EQ(told_of(Stage::kScored, score), "estimated  1.045x against the baseline (win), confirmed");
+}
+
+TEST(Story, SaysWhichCasesWereCheckedAndWhichWereLeftOut) {
+  EXPECT_EQ(told_of(Stage::kClosed, R"({"state":"measured","duration_ms":1500,"checked":[
+                {"set":"check","checked":18,"left_out":6,"why":"too large"},
+                {"set":"held_out","checked":0,"left_out":2,"why":"too large"}]})"),
+            "closed     measured after 1.5 s; checked: 18 of 24 check cases, none of 2 held-out cases (the others were "
+            "left out: too large)");
+}
+
+TEST(Story, CallsWhatTheEmulatorCountedEstimated) {
+  EXPECT_EQ(told_of(Stage::kMeasured, R"({"case":["a","b"],"method":"estimate"})"),
+            "estimated  2 cases, every sample is in the ledger");
+  EXPECT_EQ(told_of(Stage::kMeasured, R"({"case":["a"],"method":"events"})"),
+            "measured   1 cases, every sample is in the ledger");
 }
 
 TEST(Story, SurvivesRecordsThatItDoesNotKnow) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "factory/parallel.h"
 #include "fakes.h"
 
@@ -31,7 +33,28 @@ TEST(ChooseCases, SaysWhatTheEmulatorLeavesOut) {
   EXPECT_EQ(sizes(chosen.check), (std::vector<std::int64_t>{8, 60000}));
   EXPECT_EQ(sizes(chosen.time), std::vector<std::int64_t>{1024});
   ASSERT_EQ(chosen.notes.size(), 1U);
-  EXPECT_NE(chosen.notes[0].find("1 check cases"), std::string::npos);
+  EXPECT_EQ(chosen.notes[0],
+            "checked: 3 of 4 check cases (the others were left out: cases of more than 2^20 elements need a GPU)");
+}
+
+TEST(ChooseCases, CountsHeldOutCasesThatTheEmulatorLeavesOutAsLeftOut) {
+  DeviceFacts facts = gpu_facts();
+  facts.kind = "emulator";
+  Spec spec = small_spec();
+  EvaluationSettings settings;
+  settings.confirm = settings.held_out = true;
+  spec.cases.at("held_out").assign(2, spec.cases.at("check").back());  // the largest
+  spec.cases.at("held_out").front().id.value = "held_out/large";
+  const auto held_out = [&](const ChosenCases& chosen) {
+    const auto found = std::ranges::find(chosen.checked, "held_out", &CheckedSet::set);
+    return found == chosen.checked.end() ? CheckedSet{} : *found;
+  };
+  const CheckedSet none = held_out(choose_cases(spec, facts, settings));
+  EXPECT_EQ(none.checked, 0);
+  EXPECT_EQ(none.left_out, 2);
+  EXPECT_NE(none.why.find("need a GPU"), std::string::npos);
+  const CheckedSet all = held_out(choose_cases(spec, gpu_facts(), settings));
+  EXPECT_EQ(all, (CheckedSet{"held_out", 2, 0, ""}));
 }
 
 TEST(ChooseCases, AddsHeldOutAndTimedCasesToAConfirmation) {
@@ -46,6 +69,9 @@ TEST(ChooseCases, AddsHeldOutAndTimedCasesToAConfirmation) {
   }
   EXPECT_EQ(sets["check"] + sets["time"], 7U);
   EXPECT_EQ(sets["held_out"], 1U + 12U);  // the spec's own, and generated neighbours
+  EXPECT_EQ(to_string(chosen.checked),
+            "4 check cases, 1 held-out cases, 12 generated cases, 3 timed "
+            "cases");
 }
 
 TEST(ChooseCases, NamesACaseThatIsNotThere) {

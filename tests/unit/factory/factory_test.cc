@@ -259,7 +259,7 @@ TEST(Spending, CountsKnownTokensAndEstimatesOfTheUnknownOnes) {
   Usage dear;
   dear.cost_nanodollars = 500;
   spending.add(dear);
-  EXPECT_EQ(spending.refusal(), "cost in nanodollars: 500 of 500");
+  EXPECT_EQ(spending.refusal(), "cost: $0.0000005 of $0.0000005");
 }
 
 TEST_F(FactoryTest, StopsWhenTheWallTimeIsOver) {

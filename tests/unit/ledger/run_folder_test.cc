@@ -405,6 +405,67 @@ TEST(Evidence, LabelsAnEmulatorsFiguresAsEstimates) {
   EXPECT_THAT(evidence_json(info(), winner, {}), HasSubstr("\"label\": \"estimate\""));
 }
 
+// One case that ran on the emulator and two that its counts were scaled to.
+Attempt estimated_winner() {
+  Attempt winner;
+  winner.id = {3};
+  winner.source = "// x\n";
+  winner.state = AttemptState::kMeasured;
+  winner.score = score_of(2);
+  winner.score->method = ClockMethod::kEstimate;
+  winner.score->confirmed = true;
+  winner.score->cases.front().case_id = "emulate/M=8";
+  for (const char* id : {"time/M=4096", "time/M=8192"}) {
+    winner.score->cases.push_back(winner.score->cases.front());
+    winner.score->cases.back().case_id = id;
+    winner.score->cases.back().scaled_from = "emulate/M=8";
+  }
+  winner.checked = {{"check", 18, 6, "cases of more than 2^20 elements need a GPU"},
+                    {"held_out", 0, 2, "cases of more than 2^20 elements need a GPU"}};
+  return winner;
+}
+
+TEST(Evidence, SaysWhichCasesTheSpeedUpIsOfAndWhichWereChecked) {
+  const Attempt winner = estimated_winner();
+  const std::string json = evidence_json(info(), winner, {});
+  EXPECT_THAT(json, HasSubstr("\"cases_in_speedup\": 2"));
+  EXPECT_THAT(json, HasSubstr("\"in_speedup\": false"));
+  EXPECT_THAT(json, HasSubstr("\"scaled_from\": \"emulate/M=8\""));
+  EXPECT_THAT(json, HasSubstr("\"set\": \"held_out\""));
+  EXPECT_THAT(json, HasSubstr("\"left_out\": 2"));
+  EXPECT_THAT(evidence_json(info(), Attempt{}, {}), HasSubstr("\"checked\": null"));
+}
+
+TEST_F(RunFolderTest, AWinnersReadmeSaysExactlyWhatWasEstimatedCheckedAndConfirmed) {
+  Attempt& winner = attempt(AttemptState::kMeasured, "// two\n");
+  const AttemptId id = winner.id;
+  winner = estimated_winner();
+  winner.id = id;
+  winner.verdict.checks = 42;
+  RunFolder(folder_.path()).project(view());
+  const auto files = tree(folder_.path());
+  const std::string readme = files.at("winners/" + attempt_folder_name(winner) + "/README.md");
+  EXPECT_THAT(readme,
+              HasSubstr("geometric mean over 2 timed cases: **2.000x** (an emulator's **estimate**, not a time)"));
+  EXPECT_THAT(readme, HasSubstr("No case of these sizes was executed: what 1 smaller cases"));
+  EXPECT_THAT(readme, HasSubstr("Confirmed: evaluated once more"));
+  EXPECT_THAT(readme, HasSubstr("in 42 launches, all right: 18 of 24 check cases, none of 2 held-out cases (the others "
+                                "were left out: cases of more than 2^20 elements need a GPU)"));
+  EXPECT_THAT(readme, HasSubstr("| candidate, estimated us |"));
+  EXPECT_THAT(readme, HasSubstr("| emulate/M=8 | 0.50 | 1.00 | - | 0.500 | no: executed, and scaled to the others |"));
+  EXPECT_THAT(readme, HasSubstr("| yes, scaled from emulate/M=8 |"));
+}
+
+TEST_F(RunFolderTest, AWinnersReadmeClaimsNoChecksThatWereNotRecorded) {
+  attempt(AttemptState::kMeasured, "// two\n", score_of(1.5));
+  RunFolder(folder_.path()).project(view());
+  const auto files = tree(folder_.path());
+  const std::string readme = files.at("winners/" + attempt_folder_name(attempts_.back()) + "/README.md");
+  EXPECT_THAT(readme, HasSubstr("of which cases was not recorded"));
+  EXPECT_THAT(readme, HasSubstr("Not confirmed"));
+  EXPECT_THAT(readme, Not(HasSubstr("held-out")));
+}
+
 TEST(RunJson, ComesBackAsItWentExceptForTheSecret) {
   const RunInfo before = info();
   const OrError<RunInfo> after = run_info_from_json(run_json(before));
