@@ -98,6 +98,7 @@ std::vector<CaseTiming> scaled_estimates(const Spec& spec, const DeviceFacts& fa
                                          const std::vector<Case>& timed, std::span<const Arm> arms,
                                          std::vector<std::string>& notes) {
   std::vector<CaseTiming> all;
+  Map<std::vector<std::string>> other_kernels;  // by arm: the cases in which its plan launches what nothing ran
   for (std::size_t at = 0; at < timed.size(); ++at) {
     const Case& of = timed[at];
     const std::optional<Source> source = source_for(spec, measurement, of);
@@ -123,8 +124,7 @@ std::vector<CaseTiming> scaled_estimates(const Spec& spec, const DeviceFacts& fa
       }
       auto launches = scaled_launches(source->timing->counts[n], arm->plans.at(at), bytes_ratio, flops_ratio, facts);
       if (!launches) {
-        notes.push_back("no estimate of " + name + " for " + of.id.value +
-                        ": there its plan launches other kernels than for " + made.scaled_from);
+        other_kernels[name].push_back(of.id.value);
         continue;
       }
       const auto index = static_cast<std::int32_t>(made.arms.size());
@@ -135,6 +135,15 @@ std::vector<CaseTiming> scaled_estimates(const Spec& spec, const DeviceFacts& fa
     if (!made.arms.empty() && made.arms.front() == "candidate") {
       all.push_back(std::move(made));
     }
+  }
+  for (const auto& [arm, cases] : other_kernels) {
+    std::string note = "no estimate of " + arm + " for " + std::to_string(cases.size()) + " of " +
+                       std::to_string(timed.size()) +
+                       " timed cases: there its plan launches other kernels than in the cases that were executed:";
+    for (const std::string& id : cases) {
+      note += (&id == &cases.front() ? " " : ", ") + id;
+    }
+    notes.push_back(std::move(note));
   }
   return all;
 }

@@ -88,15 +88,19 @@ std::string microseconds(const Interval& interval) {
 }
 
 // What the speed-up is of, and what was done to claim it.
-std::string claims(const RunInfo& info, const Attempt& winner) {
+std::string claims(const RunInfo& info, const Spec& spec, const Attempt& winner) {
   const Score& score = *winner.score;
   const bool estimate = score.method == ClockMethod::kEstimate;
   const std::int64_t cases = cases_in_speedup(score);
   const auto scaled = std::ranges::count_if(score.cases, [](const CaseScore& of) { return !of.scaled_from.empty(); });
   const auto executed = std::ssize(score.cases) - scaled;
+  // Of the others there is no figure: not timed in a screening, or not to be estimated from what ran.
+  const auto timed = spec.cases.find("time");
+  const std::int64_t all = timed == spec.cases.end() ? 0 : std::ssize(timed->second);
+  const std::string of_all = all > cases ? " of the spec's " + std::to_string(all) : "";
   std::string text = "Speed-up over the fastest correct baseline, geometric mean over " + std::to_string(cases) +
-                     (cases == 1 ? " timed case: **" : " timed cases: **") + decimal(score.speedup, 3) + "x**" +
-                     (estimate ? " (an emulator's **estimate**, not a time)" : "") + ".\n";
+                     of_all + (cases == 1 ? " timed case: **" : " timed cases: **") + decimal(score.speedup, 3) +
+                     "x**" + (estimate ? " (an emulator's **estimate**, not a time)" : "") + ".\n";
   if (estimate && scaled > 0) {
     text += "No case of these sizes was executed: what " + std::to_string(executed) +
             " smaller cases of the set `emulate` did was counted and scaled to them.\n";
@@ -131,9 +135,9 @@ std::string table_of(const Score& score) {
   return text;
 }
 
-std::string winner_readme(const RunInfo& info, const Attempt& winner) {
+std::string winner_readme(const RunInfo& info, const Spec& spec, const Attempt& winner) {
   std::string text = "# " + info.spec_name + ", attempt " + std::to_string(winner.id.value) + "\n\n";
-  text += claims(info, winner);
+  text += claims(info, spec, winner);
   text += "Hypothesis: " + (winner.hypothesis.empty() ? "(none given)" : winner.hypothesis) + "\n";
   if (!winner.tune.empty()) {
     text += winner.settled.empty() ? "\nTune values that count:" : "\nTune values that its screening chose:";
@@ -302,7 +306,7 @@ void RunFolder::project_winners(const RunView& view) const {
     const std::string name = attempt_folder_name(*winner);
     place_folder(root_ / "winners" / name, {{"kernel.cu", winning_source(*winner)},
                                             {"evidence.json", evidence_json(*view.info, *winner, view.attempts)},
-                                            {"README.md", winner_readme(*view.info, *winner)}});
+                                            {"README.md", winner_readme(*view.info, *view.spec, *winner)}});
     names.insert(name);
   }
   remove_others(root_ / "winners", names);

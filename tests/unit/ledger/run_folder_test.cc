@@ -442,11 +442,14 @@ TEST_F(RunFolderTest, AWinnersReadmeSaysExactlyWhatWasEstimatedCheckedAndConfirm
   winner = estimated_winner();
   winner.id = id;
   winner.verdict.checks = 42;
+  spec_.cases["time"].resize(5);  // of three there is no estimate
   RunFolder(folder_.path()).project(view());
   const auto files = tree(folder_.path());
   const std::string readme = files.at("winners/" + attempt_folder_name(winner) + "/README.md");
-  EXPECT_THAT(readme,
-              HasSubstr("geometric mean over 2 timed cases: **2.000x** (an emulator's **estimate**, not a time)"));
+  EXPECT_THAT(
+      readme,
+      HasSubstr(
+          "geometric mean over 2 of the spec's 5 timed cases: **2.000x** (an emulator's **estimate**, not a time)"));
   EXPECT_THAT(readme, HasSubstr("No case of these sizes was executed: what 1 smaller cases"));
   EXPECT_THAT(readme, HasSubstr("Confirmed: evaluated once more"));
   EXPECT_THAT(readme, HasSubstr("in 42 launches, all right: 18 of 24 check cases, none of 2 held-out cases (the others "
