@@ -59,7 +59,9 @@ void check_url(const std::string& url, Errors& errors) {
 
 void check_http(const ModelConfig& config, Errors& errors) {
   if (config.model.empty()) {
-    errors.push_back({"model", "it is empty", "name a model that the endpoint serves; without one, --replay FILE or --exchange FOLDER answers"});
+    errors.push_back(
+        {"model", "it is empty",
+         "name a model that the endpoint serves; without one, --replay FILE or --exchange FOLDER answers"});
   }
   check_url(config.base_url, errors);
   if (!config.api_key_env.empty() && !is_name(config.api_key_env)) {  // perhaps the key itself: not quoted
