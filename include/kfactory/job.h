@@ -117,9 +117,17 @@ struct AdmissionRow {
   std::string name, expected, found;
   bool ok = true;
 };
+// What an integer output holds over all checks of a job. Whether that is a gap depends on what the spec allows, which a
+// job does not know.
+struct OutputRange {
+  std::string output;
+  double largest = 0;              // absolute value
+  std::vector<std::string> below;  // dims of inputs that every value stays below and at zero or above: indices look so
+};
 struct AdmissionReport {
   std::vector<AdmissionRow> rows;
   bool admitted = true;
+  std::vector<OutputRange> ranges{};
 };
 
 // Counting replays launches and slows them: nothing that happens under it is a verdict.

@@ -172,6 +172,14 @@ bool Table::right(std::size_t column) const {
   return any;
 }
 
+std::vector<bool> Table::figures(std::size_t columns) const {
+  std::vector<bool> figures(columns);
+  for (std::size_t i = 0; i < columns; ++i) {
+    figures[i] = right(i);
+  }
+  return figures;
+}
+
 std::vector<std::size_t> Table::widths(std::size_t columns) const {
   constexpr std::size_t kLeast = 12;
   std::vector<std::size_t> widths;
@@ -182,10 +190,7 @@ std::vector<std::size_t> Table::widths(std::size_t columns) const {
     }
   }
   const std::size_t gaps = widths.empty() ? 0 : 2 * (widths.size() - 1);
-  std::vector<bool> figures;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    figures.push_back(right(i));
-  }
+  const std::vector<bool> figures = this->figures(widths.size());
   while (columns > 0 && std::accumulate(widths.begin(), widths.end(), gaps) > columns) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -203,10 +208,7 @@ std::vector<std::size_t> Table::widths(std::size_t columns) const {
 
 std::vector<std::string> Table::lines(std::size_t columns) const {
   const std::vector<std::size_t> widths = this->widths(columns);
-  std::vector<bool> figures;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    figures.push_back(right(i));
-  }
+  const std::vector<bool> figures = this->figures(widths.size());
   std::vector<std::string> lines;
   for (const std::vector<std::string>& row : rows_) {
     std::vector<std::vector<std::string>> cells;

@@ -37,6 +37,7 @@ class Table {
 
  private:
   bool right(std::size_t column) const;
+  std::vector<bool> figures(std::size_t columns) const;  // right() of each
   std::vector<std::size_t> widths(std::size_t columns) const;
   std::vector<std::vector<std::string>> rows_;
 };

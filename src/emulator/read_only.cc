@@ -4,19 +4,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "bit_words.h"
 #include "block.h"
 
 namespace kf::emulator {
 namespace {
-
-// f(word, bits) for those of 64 bytes each that [first, last] of a page covers.
-template <class F>
-void each_word(std::uint64_t first, std::uint64_t last, F&& f) {
-  for (std::uint64_t word = first / 64; word <= last / 64; ++word) {
-    const std::uint64_t from = std::max(first, word * 64) % 64, to = std::min(last, word * 64 + 63) % 64;
-    f(static_cast<std::size_t>(word), (~std::uint64_t{0} >> (63 - (to - from))) << from);
-  }
-}
 
 // f(page, first, last) for each page of a range of bytes.
 template <class F>

@@ -12,21 +12,8 @@
 namespace kf {
 namespace {
 
-// Rows that tell of ranges are no rows of the table: they are what spec_gaps asks for.
-std::vector<OutputRange> take_ranges(AdmissionReport& report) {
-  std::vector<OutputRange> ranges;
-  std::erase_if(report.rows, [&](const AdmissionRow& row) {
-    const std::optional<OutputRange> range = range_of(row);
-    if (range) {
-      ranges.push_back(*range);
-    }
-    return range.has_value();
-  });
-  return ranges;
-}
-
 std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jobs, const std::stop_token& stop,
-                                          std::string& why_not, std::vector<OutputRange>& ranges) {
+                                          std::string& why_not) {
   if (factory.rig == nullptr) {
     why_not = "there is no device";
     return std::nullopt;
@@ -56,7 +43,6 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
       report->admitted = report->admitted && row.ok;
       report->rows.push_back(std::move(row));
     }
-    ranges = take_ranges(*report);
     return std::move(*report);
   }
   const Fault* fault = std::get_if<Fault>(&outcome);
@@ -74,7 +60,6 @@ SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::sto
     all.insert(all.end(), cases.begin(), cases.end());
   }
   result.cases = static_cast<std::int64_t>(all.size());
-  std::vector<OutputRange> ranges;
   try {
     JobBuilder jobs(factory, compile_jobs);
     for (const Case& of : all) {
@@ -92,23 +77,22 @@ SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::sto
       }
     }
     if (result.problems.empty()) {
-      result.admission = admit_with(factory, jobs, stop, result.admission_not_run, ranges);
+      result.admission = admit_with(factory, jobs, stop, result.admission_not_run);
     }
   } catch (const Interrupted&) {
     result.problems.emplace_back("interrupted");
   } catch (const Fatal& fatal) {
     result.problems.emplace_back(fatal.what());
   }
-  result.warnings = spec_gaps(spec, ranges);
+  result.warnings = spec_gaps(spec, result.admission ? result.admission->ranges : std::vector<OutputRange>());
   return result;
 }
 
 std::optional<AdmissionReport> admit(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop) {
   std::string why_not;
-  std::vector<OutputRange> ranges;
   try {
     JobBuilder jobs(factory, compile_jobs);
-    return admit_with(factory, jobs, stop, why_not, ranges);
+    return admit_with(factory, jobs, stop, why_not);
   } catch (const Interrupted&) {
     return std::nullopt;
   }

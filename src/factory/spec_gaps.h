@@ -5,8 +5,6 @@
 #include <kfactory/job.h>
 #include <kfactory/spec.h>
 
-#include "format/range_row.h"
-
 namespace kf {
 
 // What the spec's check cases cannot tell from right, as warnings that say what to add. Nothing here refuses a spec: a

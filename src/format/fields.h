@@ -263,9 +263,13 @@ template <class V, Is<AdmissionRow> T>
 void fields(V& visit, T& x) {
   visit("name", x.name), visit("expected", x.expected), visit("found", x.found), visit("ok", x.ok);
 }
+template <class V, Is<OutputRange> T>
+void fields(V& visit, T& x) {
+  visit("output", x.output), visit("largest", x.largest), visit("below", x.below);
+}
 template <class V, Is<AdmissionReport> T>
 void fields(V& visit, T& x) {
-  visit("rows", x.rows), visit("admitted", x.admitted);
+  visit("rows", x.rows), visit("admitted", x.admitted), visit("ranges", x.ranges);
 }
 template <class V, Is<Profile> T>
 void fields(V& visit, T& x) {

@@ -56,9 +56,7 @@ class Admission {
     insensitive_inputs();
     numbers();
     append(influence_rows(bench_, job_, checker_.reference()));
-    for (const OutputRange& range : output_ranges(bench_, job_, checker_.reference(), kNullBytes)) {
-      append({row_of(range)});
-    }
+    report_.ranges = output_ranges(bench_, job_, checker_.reference(), kNullBytes);
     return std::move(report_);
   }
 

@@ -2,7 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "format/range_row.h"
+#include <kfactory/job.h>
+
 #include "gates/reference.h"
 
 namespace kf {

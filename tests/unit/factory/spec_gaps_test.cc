@@ -109,17 +109,6 @@ TEST(SpecGaps, NameASumThatFloat32Holds) {
   EXPECT_THAT(spec_gaps(spec_of({}), {{"index", 17e6, {}}}), IsEmpty());
 }
 
-TEST(OutputRange, SurvivesItsRow) {
-  const OutputRange range{"index", 69'999, {"N", "K/2"}};
-  const std::optional<OutputRange> again = range_of(row_of(range));
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->output, "index");
-  EXPECT_EQ(again->largest, 69'999);
-  EXPECT_EQ(again->below, range.below);
-  EXPECT_TRUE(range_of(row_of({"sum", 5, {}}))->below.empty());
-  EXPECT_FALSE(range_of({"input x", "matters", "moves the answer", true}));
-}
-
 TEST(SpecGaps, AreNoneInTheSpecsOfThisRepository) {
   for (const char* folder : {"/specs", "/specs/examples", "/tests/specs"}) {
     for (const auto& entry : std::filesystem::directory_iterator(std::string(KF_SOURCE_DIR) + folder)) {

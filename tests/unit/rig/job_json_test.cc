@@ -173,6 +173,22 @@ TEST(OutcomeJson, KeepsEveryAlternative) {
   }
 }
 
+TEST(OutcomeJson, KeepsTheRangesOfAnAdmission) {
+  AdmissionReport admission;
+  admission.rows = {{"input x", "matters", "moves the answer", true}};
+  admission.ranges = {{"index", 69'999, {"N", "K/2"}}, {"sum", 5, {}}};
+  const Encoded encoded = encode_outcome(admission);
+  const auto decoded = decode_outcome(encoded.json, encoded.blob);
+  ASSERT_TRUE(decoded) << to_string(decoded.error());
+  const auto& again = std::get<AdmissionReport>(*decoded);
+  ASSERT_EQ(again.ranges.size(), 2U);
+  EXPECT_EQ(again.ranges[0].output, "index");
+  EXPECT_EQ(again.ranges[0].largest, 69'999);
+  EXPECT_EQ(again.ranges[0].below, admission.ranges[0].below);
+  EXPECT_TRUE(again.ranges[1].below.empty());
+  EXPECT_EQ(again.rows.size(), 1U);
+}
+
 TEST(OutcomeJson, RefusesWhatNamesNoOutcome) {
   EXPECT_FALSE(decode_outcome("{}", {}));
   EXPECT_FALSE(decode_outcome("[]", {}));
