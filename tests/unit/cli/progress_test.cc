@@ -3,27 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include "printed.h"
+
 namespace kf {
 namespace {
 
 std::string shown(const std::vector<Event>& events, bool live) {
-  std::FILE* file = std::tmpfile();
-  {
-    Terminal terminal;
-    terminal.live = live;
-    Console console(file, terminal);
+  Terminal terminal;
+  terminal.live = live;
+  return printed(terminal, [&](Console& console) {
     RunProgress progress(console, false, 8);
     for (const Event& event : events) {
       progress.show(event);
     }
-  }
-  std::rewind(file);
-  std::string text;
-  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
-    text += static_cast<char>(c);
-  }
-  std::fclose(file);
-  return text;
+  });
 }
 
 const std::vector<Event> kEstimates{{Event::Kind::kMeasured, {1}, "win against the baseline", 2.6, true},

@@ -6,6 +6,8 @@
 
 #include <sstream>
 
+#include "printed.h"
+
 namespace kf {
 namespace {
 
@@ -14,18 +16,7 @@ using testing::Not;
 
 // What a command writes into a pipe.
 std::string printed(const std::function<void(Console&)>& print) {
-  std::FILE* file = std::tmpfile();
-  {
-    Console console(file, terminal_of(file, [](const std::string&) { return std::nullopt; }));
-    print(console);
-  }
-  std::rewind(file);
-  std::string text;
-  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
-    text += static_cast<char>(c);
-  }
-  std::fclose(file);
-  return text;
+  return printed(Terminal{}, print);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

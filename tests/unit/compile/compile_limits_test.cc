@@ -15,32 +15,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kGood =
-    "extern \"C\" __global__ void __launch_bounds__(256) scale(float* x, int n) {\n"
-    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] *= FACTOR;\n}\n";
-
-BuildRequest request(const std::string& source, std::vector<std::string> defines = {}) {
-  BuildRequest made;
-  made.source = source;
-  made.arch = "sm_90a";
-  made.defines = std::move(defines);
-  return made;
-}
-
 class CompileLimitsTest : public WithCompiler {};
 
-// Some tenths of a second.
-constexpr const char* kSlow =
-    "template <int N> struct A { static __device__ float f(float x) { return A<N - 1>::f(x + 1) * A<N - 1>::f(x * 2); "
-    "} };\n"
-    "template <> struct A<0> { static __device__ float f(float x) { return x * x; } };\n"
-    "extern \"C\" __global__ void k(float* y) { y[0] = A<10>::f(y[1]); }\n";
-
-constexpr const char* kBomb =
-    "template <int N> struct A { static __device__ float f(float x) { return A<N - 1>::f(x + 1) * A<N - 1>::f(x * 2); "
-    "} };\n"
-    "template <> struct A<0> { static __device__ float f(float x) { return x * x; } };\n"
-    "extern \"C\" __global__ void k(float* y) { y[0] = A<26>::f(y[1]); }\n";
+// A source whose compilation doubles with each level.
+std::string doubling(int levels) {
+  return "template <int N> struct A { static __device__ float f(float x) { return A<N - 1>::f(x + 1) * A<N - 1>::f(x * "
+         "2); } };\n"
+         "template <> struct A<0> { static __device__ float f(float x) { return x * x; } };\n"
+         "extern \"C\" __global__ void k(float* y) { y[0] = A<" +
+         std::to_string(levels) + ">::f(y[1]); }\n";
+}
+const std::string kSlow = doubling(10);  // some tenths of a second
+const std::string kBomb = doubling(26);
 
 TEST_F(CompileLimitsTest, EndsACompileBombAtItsLimitOfProcessorTime) {
   NvrtcSettings settings;

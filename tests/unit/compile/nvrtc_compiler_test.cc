@@ -18,18 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kGood =
-    "extern \"C\" __global__ void __launch_bounds__(256) scale(float* x, int n) {\n"
-    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] *= FACTOR;\n}\n";
-
-BuildRequest request(const std::string& source, std::vector<std::string> defines = {}) {
-  BuildRequest made;
-  made.source = source;
-  made.arch = "sm_90a";
-  made.defines = std::move(defines);
-  return made;
-}
-
 class Nvrtc : public WithCompiler {};
 
 TEST_F(Nvrtc, BuildsCubinPtxAndReportForHopperAndBlackwell) {

@@ -20,6 +20,19 @@ inline OrError<std::unique_ptr<NvrtcCompiler>> open_test_compiler(NvrtcSettings 
   return NvrtcCompiler::open(settings);
 }
 
+// Compiles when FACTOR is defined.
+inline constexpr const char* kGood =
+    "extern \"C\" __global__ void __launch_bounds__(256) scale(float* x, int n) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] *= FACTOR;\n}\n";
+
+inline BuildRequest request(const std::string& source, std::vector<std::string> defines = {}) {
+  BuildRequest made;
+  made.source = source;
+  made.arch = "sm_90a";
+  made.defines = std::move(defines);
+  return made;
+}
+
 // One compiler for all tests of the program. A machine without NVRTC skips them and says so, see without_nvrtc.h.
 class WithCompiler : public testing::Test {
  protected:

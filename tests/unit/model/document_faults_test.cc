@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "fake_http.h"
-#include "model/curl_http.h"
+#include "model_over_curl.h"
 #include "os/steady_clock.h"
 #include "tests/fakes/fault_server.h"
 
@@ -94,15 +94,7 @@ HttpModel model_at(const std::string& url, Clock& clock) {
   config.stream = false;
   config.timeouts = {.connect = milliseconds(200), .idle = milliseconds(250), .total = milliseconds(4'000)};
   config.retry = {.max_retries = 2, .first_delay = milliseconds(10), .longest_delay = milliseconds(10)};
-  return HttpModel({.config = config,
-                    .base_url = url,
-                    .dialect = openai_chat_dialect(config),
-                    .http = curl_http(clock, ""),
-                    .limiter = std::make_shared<Limiter>(),
-                    .clock = &clock,
-                    .hooks = {},
-                    .headers = {},
-                    .draw = [] { return 0.5; }});
+  return model_over_curl(config, url, clock);
 }
 
 class DocumentFaults : public ::testing::TestWithParam<Row> {};

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "fake_http.h"
-#include "model/curl_http.h"
+#include "model_over_curl.h"
 #include "os/steady_clock.h"
 #include "tests/fakes/fault_server.h"
 
@@ -140,16 +140,7 @@ TEST_P(FaultTable, EndsAsItShould) {
   ModelConfig config{.model = "m-1"};
   config.timeouts = {.connect = milliseconds(1'000), .idle = milliseconds(250), .total = milliseconds(4'000)};
   config.retry = {.max_retries = 2, .first_delay = milliseconds(10), .longest_delay = milliseconds(10)};
-  HttpModelParts parts{.config = config,
-                       .base_url = server.url(),
-                       .dialect = openai_chat_dialect(config),
-                       .http = curl_http(clock, ""),
-                       .limiter = std::make_shared<Limiter>(),
-                       .clock = &clock,
-                       .hooks = {},
-                       .headers = {},
-                       .draw = [] { return 0.5; }};
-  HttpModel model(std::move(parts));
+  HttpModel model = model_over_curl(config, server.url(), clock);
   const auto start = clock.now();
   const auto reply = model.ask(small_call(), {});
   const auto time = clock.now() - start;
@@ -182,15 +173,7 @@ TEST(Faults, AGigabyteLineIsDroppedEarly) {
   }});
   ModelConfig config{.model = "m-1"};
   config.retry.max_retries = 0;
-  HttpModel model({.config = config,
-                   .base_url = server.url(),
-                   .dialect = openai_chat_dialect(config),
-                   .http = curl_http(clock, ""),
-                   .limiter = std::make_shared<Limiter>(),
-                   .clock = &clock,
-                   .hooks = {},
-                   .headers = {},
-                   .draw = [] { return 0.5; }});
+  HttpModel model = model_over_curl(config, server.url(), clock);
   const auto reply = model.ask(small_call(), {});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind, Kind::kProtocol);
@@ -201,15 +184,7 @@ TEST(Faults, ARefusedConnectionIsTriedAgainAndThenEndsTheRun) {
   SteadyClock clock;
   ModelConfig config{.model = "m-1"};
   config.retry = {.max_retries = 2, .first_delay = milliseconds(5), .longest_delay = milliseconds(5)};
-  HttpModel model({.config = config,
-                   .base_url = "http://127.0.0.1:" + std::to_string(unused_port()),
-                   .dialect = openai_chat_dialect(config),
-                   .http = curl_http(clock, ""),
-                   .limiter = std::make_shared<Limiter>(),
-                   .clock = &clock,
-                   .hooks = {},
-                   .headers = {},
-                   .draw = [] { return 0.5; }});
+  HttpModel model = model_over_curl(config, "http://127.0.0.1:" + std::to_string(unused_port()), clock);
   const auto reply = model.ask(small_call(), {});
   EXPECT_EQ(reply.error().kind, Kind::kUnreachable);
   EXPECT_FALSE(reply.error().run_can_go_on);
