@@ -105,8 +105,8 @@ class Crashes : public WithCompiler {
  protected:
   void SetUp() override {
     WithCompiler::SetUp();
-    auto zygote = Zygote::start({compiler().facts().library, compiler().facts().include_folders, "/tmp", 4ULL << 30,
-                                 true, test_zygote_command()});
+    auto zygote = Zygote::start({compiler().facts().library, compiler().facts().include_folders, testing::TempDir(),
+                                 4ULL << 30, true, test_zygote_command()});
     ASSERT_TRUE(zygote);
     zygote_ = std::move(*zygote);
   }
