@@ -81,6 +81,11 @@ OrError<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSettings& settings) {
   options.out = Stream::kNull;
   options.err = Stream::kNull;
   options.descriptors = {{control->write.get(), kZygoteDescriptor}};
+#ifndef KF_SANITIZED
+  // From the start: where there is a GPU, the first compilation of NVRTC 13.0 leaves 13 GB of address space reserved
+  // (none of it if that is not allowed), and a worker would begin above its own limit.
+  options.address_space_bytes = settings.address_space_bytes;
+#endif
   OrError<ChildProcess> process = settings.command.empty()
                                       ? ChildProcess::fork(options, [] { return compile_zygote_main(); })
                                       : ChildProcess::start(options);

@@ -20,10 +20,11 @@ namespace kf {
 // ended. Whatever happens to a worker, the zygote and the requester are unharmed.
 struct ZygoteSettings {
   std::string nvrtc_path;
-  std::vector<std::string> readable;               // toolkit folders that a worker may read
-  std::string scratch_folder = "/tmp";             // workers get an empty folder of their own below it
-  std::uint64_t address_space_bytes = 4ULL << 30;  // of a worker; not applied in builds with sanitizers
-  bool sandbox = true;                             // Landlock, where the kernel has it
+  std::vector<std::string> readable;    // toolkit folders that a worker may read
+  std::string scratch_folder = "/tmp";  // workers get an empty folder of their own below it
+  // Of the zygote, and of each worker; not applied in builds with sanitizers.
+  std::uint64_t address_space_bytes = 4ULL << 30;
+  bool sandbox = true;  // Landlock, where the kernel has it
   // The program that calls compile_zygote_main. Empty: a fork of this process, which must have one thread then.
   std::vector<std::string> command{"/proc/self/exe", "compile-zygote"};
 };

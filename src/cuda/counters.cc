@@ -103,6 +103,9 @@ struct RangeCounter::State {
     }
   }
   void check_support() const;
+  void open_host_object(const char* chip);
+  void close_host_object();
+  CUptiResult add_metrics(std::span<const char*> more) const;
   void open_host(std::span<const std::string> wanted);
   void open_range();
   void set_config();
@@ -130,11 +133,7 @@ RangeCounter::State::~State() {
     disable.pRangeProfilerObject = range;
     call.cuptiRangeProfilerDisable(&disable);
   }
-  if (host != nullptr) {
-    auto close = KF_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
-    close.pHostObject = host;
-    call.cuptiProfilerHostDeinitialize(&close);
-  }
+  close_host_object();
   if (initialized) {
     auto end = KF_PARAMS(CUpti_Profiler_DeInitialize_Params);
     call.cuptiProfilerDeInitialize(&end);
@@ -164,6 +163,32 @@ void RangeCounter::State::check_support() const {
   throw Refused{{"counters", "not permitted here: CUPTI does not profile on this device because of " + why, ""}};
 }
 
+void RangeCounter::State::open_host_object(const char* chip) {
+  auto open = KF_PARAMS(CUpti_Profiler_Host_Initialize_Params);
+  open.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+  open.pChipName = chip;
+  open.pCounterAvailabilityImage = availability.data();
+  must(call.cuptiProfilerHostInitialize, open, "cuptiProfilerHostInitialize");
+  host = open.pHostObject;
+}
+
+void RangeCounter::State::close_host_object() {
+  if (host != nullptr) {
+    auto close = KF_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
+    close.pHostObject = host;
+    call.cuptiProfilerHostDeinitialize(&close);
+    host = nullptr;
+  }
+}
+
+CUptiResult RangeCounter::State::add_metrics(std::span<const char*> more) const {
+  auto add = KF_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
+  add.pHostObject = host;
+  add.ppMetricNames = more.data();
+  add.numMetrics = more.size();
+  return call.cuptiProfilerHostConfigAddMetrics(&add);
+}
+
 void RangeCounter::State::open_host(std::span<const std::string> wanted) {
   auto chip = KF_PARAMS(CUpti_Device_GetChipName_Params);
   chip.deviceIndex = static_cast<std::size_t>(gpu.device());
@@ -175,26 +200,26 @@ void RangeCounter::State::open_host(std::span<const std::string> wanted) {
   available.pCounterAvailabilityImage = availability.data();
   must(call.cuptiProfilerGetCounterAvailability, available, "cuptiProfilerGetCounterAvailability");
 
-  auto open = KF_PARAMS(CUpti_Profiler_Host_Initialize_Params);
-  open.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
-  open.pChipName = chip.pChipName;
-  open.pCounterAvailabilityImage = availability.data();
-  must(call.cuptiProfilerHostInitialize, open, "cuptiProfilerHostInitialize");
-  host = open.pHostObject;
-  for (const std::string& metric : wanted) {  // one by one: an unknown name makes the whole call fail
-    const char* name = metric.c_str();
-    auto add = KF_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
-    add.pHostObject = host;
-    add.ppMetricNames = &name;
-    add.numMetrics = 1;
-    if (call.cuptiProfilerHostConfigAddMetrics(&add) == CUPTI_SUCCESS) {
+  // One by one: a name that the chip does not have makes the call fail, and every later call on the same object too.
+  open_host_object(chip.pChipName);
+  for (const std::string& metric : wanted) {
+    names.push_back(metric.c_str());
+    if (add_metrics(std::span(names).last(1)) == CUPTI_SUCCESS) {
       metrics.push_back(metric);
+      continue;
+    }
+    names.pop_back();
+    close_host_object();
+    open_host_object(chip.pChipName);
+    if (!names.empty() && add_metrics(names) != CUPTI_SUCCESS) {
+      throw Refused{{"counters", "CUPTI refuses metrics that it has just accepted", ""}};
     }
   }
   if (metrics.empty()) {
     throw Refused{
         {"counters", std::string("chip ") + chip.pChipName + " has none of the metrics that were asked for", ""}};
   }
+  names.clear();
   for (const std::string& metric : metrics) {
     names.push_back(metric.c_str());
   }

@@ -103,10 +103,21 @@ std::optional<Verdict> look_for_cliffs(const Factory& factory, JobBuilder& jobs,
   for (const CloseNeighbour& one : near) {
     cases.push_back(one.neighbour);
   }
-  const auto of_this_gate = [](Verdict verdict) {
+  const ClockMethod method = factory.facts.kind == "emulator" ? ClockMethod::kEstimate : ClockMethod::kEvents;
+  const auto of_this_gate = [&](Verdict verdict) {
     verdict.message =
         "(" + std::string(to_string(verdict.gate)) + ", on a neighbour of a timed case) " + verdict.message;
     verdict.gate = Gate::kCliffs;
+    const auto at =
+        std::ranges::find(near, verdict.case_id, [](const CloseNeighbour& one) { return one.neighbour.id.value; });
+    if (verdict.reason == "timeout" && at != near.end()) {  // a hang and a slow path look the same from here
+      const Case& usual = timed[at->of];
+      verdict.message +=
+          "; " + usual.id.value + ", its neighbour, takes " +
+          microseconds(candidate_time(measurement, usual.id.value), method) +
+          ": where this is no hang, sizes that are no multiple of a tile or a vector fall back to a path "
+          "that is slower beyond measure";
+    }
     return verdict;
   };
   std::expected<Arm, Verdict> arm = jobs.arm("candidate", candidate, cases, tune, stop);

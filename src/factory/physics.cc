@@ -105,13 +105,12 @@ FloorFinding judge_floor(const Work& work, const Floor& floor, const DeviceFacts
   if (floor.computing > floor.moving) {
     return {Kind::kNothing, "the floor comes from its flops, about which these counters say nothing"};
   }
-  if (!memory || !sectors) {
+  if (!memory || (!sectors && state != CacheState::kCold)) {
     return {Kind::kNothing, "the counters that would tell are not there"};
   }
   const auto wanted = static_cast<double>(work.read_bytes);
-  const double through_l2 = kSectorBytes * *sectors;
-  if (through_l2 < kReadInFull * wanted) {
-    return {Kind::kReadTooLittle, "the launch read " + megabytes(through_l2) +
+  if (sectors && kSectorBytes * *sectors < kReadInFull * wanted) {
+    return {Kind::kReadTooLittle, "the launch read " + megabytes(kSectorBytes * *sectors) +
                                       " from the L2, the operation's inputs are " + megabytes(wanted) +
                                       " (counters of the L2's sectors)"};
   }

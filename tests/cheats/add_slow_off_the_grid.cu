@@ -2,6 +2,7 @@
 // cheat: sizes that are no multiple of 8 go through one thread
 // spec: tests/specs/vector_add.json
 // refused by: cliffs: cliff
+// on cuda: cliffs: cliff, timeout
 // options: --confirm
 /*kfactory
 { "plan": 1,

@@ -2,6 +2,7 @@
 // cheat: one block for everything where a size is no multiple of 8
 // spec: tests/specs/matmul.json
 // refused by: cliffs: cliff
+// on cuda: cliffs: cliff, timeout
 // options: --confirm
 /*kfactory
 { "plan": 1,

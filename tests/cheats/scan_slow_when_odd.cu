@@ -2,6 +2,7 @@
 // cheat: rows whose length is no multiple of 4 are summed from their start for every element
 // spec: tests/specs/prefix_sum.json
 // refused by: cliffs: cliff
+// on cuda: cliffs: cliff, timeout
 // options: --confirm
 /*kfactory
 { "plan": 1,

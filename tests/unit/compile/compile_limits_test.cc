@@ -146,6 +146,16 @@ class Crashes : public WithCompiler {
   std::unique_ptr<Zygote> zygote_;
 };
 
+#ifndef KF_SANITIZED
+// Where there is a GPU, NVRTC's first compilation reserves 13 GB if it may: unlimited, the zygote would hand its
+// workers more than they may have, and every larger source would be "out of memory".
+TEST_F(Crashes, OrNotTheZygoteHasTheLimitOfItsWorkers) {
+  std::ifstream limits("/proc/" + std::to_string(zygote_->pid()) + "/limits");
+  const std::string text((std::istreambuf_iterator<char>(limits)), {});
+  EXPECT_NE(text.find("Max address space         4294967296"), text.npos) << text;
+}
+#endif
+
 TEST_F(Crashes, OfTheWorkerIsTheCandidatesAndHarmsNoOne) {
   const auto output = compile_and_kill([this] { return worker(); }, SIGSEGV);
   ASSERT_FALSE(output);

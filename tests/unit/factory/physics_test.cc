@@ -53,6 +53,19 @@ TEST(JudgeFloor, SaysNothingOfFlopsAndOfCountersThatAreNotThere) {
   EXPECT_EQ(judge_floor(work, {100, 1}, gpu_facts(), CacheState::kCold, {}).kind, Kind::kNothing);
 }
 
+TEST(JudgeFloor, TakesTheMemorysCounterAloneWhereTheL2sAreNotThere) {
+  Work work;
+  work.read_bytes = kBytes;
+  DeviceFacts facts = gpu_facts();
+  facts.l2_bytes = 60 << 20;
+  const auto kind = [&](double memory, CacheState state) {
+    return judge_floor(work, {100, 1}, facts, state, {{"dram__bytes_read.sum", memory * kBytes}}).kind;
+  };
+  EXPECT_EQ(kind(0.5, CacheState::kCold), Kind::kReadTooLittle);
+  EXPECT_EQ(kind(1.0, CacheState::kCold), Kind::kFloorTooHigh);
+  EXPECT_EQ(kind(1.0, CacheState::kSteady), Kind::kNothing);  // what came from the L2 is not known
+}
+
 TEST(JudgeFloor, KnowsTheNamesOfNewerChips) {
   Work work;
   work.read_bytes = kBytes;
