@@ -28,4 +28,11 @@ std::uint16_t float_to_half(float x) {
   return static_cast<std::uint16_t>(sign | (bits_of_float(shifted) - bits_of_float(0.5f)));
 }
 
+std::uint32_t float_to_tf32_away(std::uint32_t bits, bool finite) {
+  constexpr std::uint32_t kMagnitude = 0x7fff'ffffu, kInf = 0x7f80'0000u, kKept = 0xffff'e000u;
+  if ((bits & kMagnitude) < kInf) bits += 0x1000;
+  bits &= kKept;
+  return finite && (bits & kMagnitude) >= kInf ? bits + kKept : bits;
+}
+
 }  // namespace kf::emulator

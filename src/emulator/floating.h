@@ -128,6 +128,10 @@ inline std::uint16_t float_to_bfloat(float x) {  // nearest even; NaN -> 0x7fff
   return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+// cvt.rna.tf32 of a float's bits: half a unit is added and the rest cut off, that of NaN too. `finite` (.satfinite):
+// what is no finite number then becomes the largest one, or, if NaN, another NaN.
+std::uint32_t float_to_tf32_away(std::uint32_t bits, bool finite);
+
 // a * b + c rounded to odd in double: rounding it once more to a format of up to 51 bits is exact.
 inline double fma_to_odd(double a, double b, double c) {
   const double product = a * b;  // exact for factors of up to 26 bits

@@ -196,12 +196,17 @@ void selp(Warp& w, const Inst& i, Mask lanes) {
   const Mask choose = pred(w, i.c);
   each_lane(lanes, [=](int l) { d[l] = (choose >> l & 1) != 0 ? a[l] : b[l]; });
 }
-template <class T, class C>
+template <class T, class C, bool kFlush = false>
 void slct(Warp& w, const Inst& i, Mask lanes) {
   T* d = w.reg<T>(i.d);
   const T *a = w.reg<T>(i.a), *b = w.reg<T>(i.b);
   const C* c = w.reg<C>(i.c);
-  each_lane(lanes, [=](int l) { d[l] = c[l] >= 0 ? a[l] : b[l]; });
+  each_lane(lanes, [=](int l) {
+    if constexpr (kFlush)
+      d[l] = flush(c[l]) >= 0 ? a[l] : b[l];
+    else
+      d[l] = c[l] >= 0 ? a[l] : b[l];
+  });
 }
 template <class T>
 Handler sized(int bits, T&& pick) {
@@ -307,12 +312,14 @@ bool bind_compare(Binder& b) {
     return b.out.fn != nullptr;
   }
   if (op == "slct") {
-    b.take("ftz");
+    const bool ftz = b.take("ftz");
     const int bits = bits_of(b.take_type());
     const bool real = b.take_type() == Type::kF32;
     bind_slots(b, bits, bits, 2);
     b.out.c = b.source(3, 32);
-    b.out.fn = sized(bits, [&]<class T>() -> Handler { return real ? &slct<T, float> : &slct<T, std::int32_t>; });
+    b.out.fn = sized(bits, [&]<class T>() -> Handler {
+      return !real ? &slct<T, std::int32_t> : ftz ? &slct<T, float, true> : &slct<T, float>;
+    });
     return b.out.fn != nullptr;
   }
   return false;

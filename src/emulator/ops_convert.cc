@@ -80,11 +80,18 @@ std::uint64_t encode_real(double x, Type type, Round round, int flags) {
   }
 }
 
-// NaN keeps its sign and the upper part of its payload on the way down from f64; tf32 by .rna is a plain cut.
+// NaN keeps its sign and the upper part of its payload on the way down from f64.
 std::uint64_t narrow_nan(std::uint64_t bits, Type to) {
   const std::uint64_t sign = bits >> 63, payload = bits & ((std::uint64_t{1} << 51) - 1);
   if (to == Type::kF64) return bits | std::uint64_t{1} << 51;
-  return to == Type::kF32 ? sign << 31 | 0x7fc0'0000u | payload >> 29 : sign << 15 | 0x7e00u | payload >> 42;
+  if (to == Type::kF32) return sign << 31 | 0x7fc0'0000u | payload >> 29;
+  return to == Type::kF16 ? sign << 15 | 0x7e00u | payload >> 42 : sign << 15 | 0x7fc0u | payload >> 45;
+}
+
+// f32 and f64 to themselves and bf16 to f32 move bits: NaN keeps its sign and payload, whatever the rounding.
+bool moves_bits(Type to, Type from, int flags) {
+  const bool same = to == from && (to == Type::kF32 || to == Type::kF64);
+  return flags == 0 && (same || (to == Type::kF32 && from == Type::kBf16));
 }
 
 double to_integral(double x, Round round) {
@@ -130,7 +137,10 @@ std::uint64_t integer_to_real(std::uint64_t value, bool is_negative_type, Type t
   volatile double r =
       is_negative_type ? static_cast<double>(static_cast<std::int64_t>(value)) : static_cast<double>(value);
   std::fesetround(FE_TONEAREST);
-  if (to == Type::kF64) return std::bit_cast<std::uint64_t>(static_cast<double>(r));
+  if (to == Type::kF64) {
+    const double x = r;
+    return std::bit_cast<std::uint64_t>((flags & kSat) != 0 ? std::clamp(x, 0.0, 1.0) : x);
+  }
   // Truncated to 53 bits; a bit that was lost makes the last one odd, so that the next rounding is right.
   std::uint64_t bits = std::bit_cast<std::uint64_t>(static_cast<double>(r));
   const std::uint64_t magnitude = negative ? 0 - value : value;
@@ -164,11 +174,13 @@ void convert(Warp& w, const Inst& i, Mask lanes) {
   each_lane(lanes, [&](int l) {
     std::uint64_t value = load(w, i.a, from_bits, l);
     if (is_real(from)) {
-      double x = real_value(value, from, (i.width & kFtz) != 0);
-      if (x != x && from == Type::kF64 && (to == Type::kF64 || to == Type::kF32 || to == Type::kF16)) {
+      const double x = real_value(value, from, (i.width & kFtz) != 0);
+      if (moves_bits(to, from, i.width)) {
+        value = to == from ? value : (value & 0xffff) << 16;
+      } else if (x != x && from == Type::kF64 && is_real(to)) {
         value = (i.width & kSat) != 0 ? 0 : narrow_nan(value, to);
-      } else if (x != x && to == Type::kTf32 && round == Round::kNearestAway) {
-        value &= 0xffff'e000u;
+      } else if (to == Type::kTf32 && round == Round::kNearestAway) {
+        value = float_to_tf32_away(static_cast<std::uint32_t>(value), (i.width & kFinite) != 0);
       } else if (!is_real(to))
         value = real_to_integer(x, from, to, round);
       else if ((i.width & kToInteger) != 0)
@@ -282,11 +294,11 @@ Handler plain(Type to, Type from, int to_bits, int from_bits, Round round, int f
   using U64 = std::uint64_t;
   using S64 = std::int64_t;
   const bool nearest = round == Round::kNearestEven;
+  if (to == Type::kF32 && from == Type::kBf16) return &map1<float, U16, FromBfloat>;
   if (to == Type::kF32 && nearest) {
     if (from == Type::kS32) return &map1<float, S32, ToFloat>;
     if (from == Type::kU32) return &map1<float, U32, ToFloat>;
     if (from == Type::kF16) return &map1<float, U16, FromHalf>;
-    if (from == Type::kBf16) return &map1<float, U16, FromBfloat>;
   }
   if (from == Type::kF32) {
     if (to == Type::kS32 && round == Round::kZero) return &map1<S32, float, FloatToInt>;
@@ -367,6 +379,7 @@ bool bind_convert(Binder& b) {
   const Type to = b.take_type(), from = b.take_type();
   if (to == Type::kNone || from == Type::kNone) return false;
   b.out.mode = static_cast<std::uint8_t>(std::max({round, integral, 0}));
+  if (to == Type::kF16) b.out.width &= static_cast<std::uint8_t>(~kFtz);  // subnormals of f32 round, as without .ftz
   if (element(to) != Type::kNone || element(from) != Type::kNone) return bind_packed(b, to, from);
   if (integral >= 0 && is_real(to)) b.out.width |= kToInteger;
   if (is_real(to) && is_real(from) && integral < 0 && round < 0 && bits_of(to) < bits_of(from))

@@ -19,6 +19,13 @@ const std::string kForms = KF_SOURCE_DIR "/tests/golden/emulator/forms.txt";
 // Families of forms.txt that are outside the emulator's subset as a whole.
 const std::vector<std::string> kOutside = {"video"};
 
+// PTX ISA 9.0 gives bf16 fma no directed rounding. ptxas 13.0 accepts these, and computes one number as f16 and pairs
+// rounded to nearest (so an H200's recorded bits are those of another instruction); the emulator refuses them.
+bool refused(const std::string& form) {
+  const bool directed = form.starts_with("fma.rz") || form.starts_with("fma.rm") || form.starts_with("fma.rp");
+  return directed && form.find(".bf16") != std::string::npos;
+}
+
 struct Form {
   std::string family, text;
 };
@@ -52,15 +59,20 @@ TEST(Forms, NoneOfTheSupportedFamiliesIsUnsupported) {
   std::map<std::string, std::pair<int, int>> table;  // family: forms, supported
   for (const Form& form : forms) ++table[form.family].first, ++table[form.family].second;
   std::string unsupported;
+  int refusals = 0;
   for (const emulator::Inst& inst : program->code) {
     if (inst.flow != emulator::Flow::kUnsupported) continue;
     const auto line = static_cast<std::size_t>(program->sources[inst.source].where.ptx_line - first);
     const Form& form = forms.at(line);
     --table[form.family].second;
-    if (std::ranges::find(kOutside, form.family) == kOutside.end())
+    if (refused(form.text))
+      ++refusals;
+    else if (std::ranges::find(kOutside, form.family) == kOutside.end())
       unsupported += "\n  " + form.text + "  " + program->unsupported[static_cast<std::size_t>(inst.imm)];
   }
   EXPECT_EQ(unsupported, "");
+  EXPECT_EQ(refusals, std::ranges::count_if(forms, [](const Form& form) { return refused(form.text); }));
+  EXPECT_EQ(refusals, 24);
   for (const auto& [family, counts] : table)
     RecordProperty(family, std::to_string(counts.second) + " of " + std::to_string(counts.first));
 }
@@ -72,7 +84,6 @@ bool known(const std::string& form) {
 
 TEST(Forms, ComputingOnesGiveTheBitsOfAnH200) {
   std::ifstream file(KF_SOURCE_DIR "/tests/golden/emulator/h200_forms.txt");
-  if (!file) GTEST_SKIP() << "not recorded yet";
   std::map<std::string, std::vector<std::uint64_t>> recorded;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("#")) continue;
@@ -81,8 +92,9 @@ TEST(Forms, ComputingOnesGiveTheBitsOfAnH200) {
     for (std::uint64_t digest = 0; digits >> std::hex >> digest;) recorded[line.substr(0, bar)].push_back(digest);
   }
   auto forms = computing_forms(kForms);
-  std::erase_if(forms, [&](const std::string& form) { return !recorded.contains(form) || form.starts_with("v"); });
-  ASSERT_GT(forms.size(), 2500u);
+  EXPECT_EQ(recorded.size(), forms.size());  // the driver takes what ptxas takes
+  std::erase_if(forms, [&](const std::string& form) { return form.starts_with("v") || refused(form); });
+  ASSERT_EQ(forms.size(), 3116u);
   std::string differences;
   for (std::size_t first = 0; first < forms.size(); first += kFormsOfAModule) {
     const std::vector<std::string> group(
