@@ -100,6 +100,7 @@ struct Factory {
   Map<Model*> models;       // by role name, where a role has its own
   Compiler* compiler = nullptr;
   Rig* rig = nullptr;
+  Rig* emulator = nullptr;  // beside a GPU: executes candidates first, on small cases; null: nobody does
   Ledger* ledger = nullptr;
   Clock* clock = nullptr;
   std::vector<Lesson> lessons;         // from --lessons and the store

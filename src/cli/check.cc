@@ -89,6 +89,7 @@ int check_command(Session& session) {
   factory.facts = machine.facts;
   factory.compiler = compiler.get();
   factory.rig = machine.rig.get();
+  factory.emulator = machine.emulator.get();
   factory.clock = &clock;
   const SpecCheck check =
       check_spec(factory, static_cast<std::int32_t>(session.settings.count("run.compile_jobs")), session.stop);

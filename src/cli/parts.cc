@@ -54,6 +54,23 @@ Machine with_rig(std::unique_ptr<LocalRig> rig, std::string note) {
   return machine;
 }
 
+// An emulator of the GPU's architecture, where the targets' table has one. A note says why there is none.
+void add_emulator(const Session& session, Machine& machine) {
+  if (!session.settings.yes("device.emulator_first")) {
+    return;
+  }
+  if (!named_target(machine.facts.arch)) {
+    machine.note = "no target of the emulator has " + machine.facts.arch + ": candidates go to the GPU at once";
+    return;
+  }
+  OrError<std::unique_ptr<LocalRig>> rig = start_rig(session, "emulator", machine.facts.arch);
+  if (!rig) {
+    machine.note = "candidates go to the GPU at once, there is no emulator: " + to_string(rig.error());
+    return;
+  }
+  machine.emulator = std::move(*rig);
+}
+
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
@@ -108,7 +125,9 @@ Machine open_machine(const Session& session, const std::string& spec_arch) {
   if (kind != "emulator") {
     OrError<std::unique_ptr<LocalRig>> rig = start_rig(session, "cuda", "");
     if (rig) {
-      return with_rig(std::move(*rig), "");
+      Machine machine = with_rig(std::move(*rig), "");
+      add_emulator(session, machine);
+      return machine;
     }
     if (kind == "cuda") {
       throw no_device(kind, rig.error());
@@ -183,6 +202,7 @@ Factory judging_factory(const Spec& spec, const Machine& machine, Compiler& comp
   factory.facts = machine.facts;
   factory.compiler = &compiler;
   factory.rig = machine.rig.get();
+  factory.emulator = machine.emulator.get();
   factory.clock = &clock;
   return factory;
 }

@@ -15,8 +15,9 @@ namespace kf {
 // The device that a command works with, and how it was come by.
 struct Machine {
   DeviceFacts facts;
-  std::unique_ptr<Rig> rig;  // null: device none
-  std::string note;          // "no GPU here (...): candidates run on the emulator"
+  std::unique_ptr<Rig> rig;       // null: device none
+  std::unique_ptr<Rig> emulator;  // beside a GPU, which candidates meet after it; null: they go to the GPU at once
+  std::string note;               // "no GPU here (...): candidates run on the emulator"
 };
 // This program's file. Other processes have another /proc/self/exe.
 std::string own_path();

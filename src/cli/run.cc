@@ -305,6 +305,7 @@ int run_command(Session& session) {
   }
   factory.compiler = compiler.get();
   factory.rig = machine.rig.get();
+  factory.emulator = machine.emulator.get();
   factory.clock = &clock;
   factory.lessons = earlier_lessons(options, spec, machine.facts.arch);
   factory.origin = folder.root().filename().string();

@@ -32,6 +32,8 @@ constexpr std::array kSettings{
                  "named target for emulator and none (H200, sm_90a); empty: the spec's"},
     SettingFacts{Kind::kCount, "device.emulator_threads", "--emulator-threads", "0",
                  "threads that carry out a launch on the emulator; 0: as many as there are processors"},
+    SettingFacts{Kind::kYesNo, "device.emulator_first", "--emulator-first", "true",
+                 "beside a GPU: candidates run on the emulator first, on small cases"},
     SettingFacts{Kind::kCount, "device.gpu", "--gpu", "0", "which GPU, as the driver counts them"},
     SettingFacts{Kind::kWords, "device.launcher", "--launcher", "",
                  "put in front of the worker: \"srun -N1\", \"ssh gpu-box\"", true},

@@ -14,6 +14,9 @@ namespace {
 constexpr std::int64_t kLargeCase = 4LL << 20;
 // About 2 s of one core for a plain kernel on the emulator.
 constexpr std::int64_t kEmulatorCase = 1LL << 20;
+// About 0.1 s of one core for a plain kernel and its check points: what a candidate may cost before it meets a GPU.
+constexpr std::int64_t kEmulatorFirstCase = 1LL << 16;
+constexpr std::size_t kEmulatorFirstCases = 6;
 // Below this a case has too few blocks and tiles to show the usual faults.
 constexpr std::int64_t kTellingCase = 4096;
 constexpr std::size_t kProbes = 2;
@@ -193,6 +196,34 @@ ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const Evalu
   std::ranges::stable_sort(check, {}, elements_of);
   move_probes(check, chosen);
   chosen.check = std::move(check);
+  return chosen;
+}
+
+std::vector<Case> cases_for_emulator_first(const Spec& spec, const EvaluationSettings& settings) {
+  std::vector<Case> small = named_or_all(spec, settings.check_cases, "check");
+  if (settings.held_out) {
+    std::ranges::copy(set_of(spec, "held_out"), std::back_inserter(small));
+  }
+  std::erase_if(small, [](const Case& of) { return elements_of(of) > kEmulatorFirstCase; });
+  std::ranges::stable_sort(small, {}, elements_of);
+  if (settings.confirm) {
+    return small;
+  }
+  std::map<Map<Dtype>, std::vector<Case>> by_type;
+  for (Case& of : small) {
+    by_type[of.types].push_back(std::move(of));
+  }
+  std::vector<Case> chosen;
+  for (auto& [types, cases] : by_type) {
+    if (chosen.size() + 2 > kEmulatorFirstCases) {
+      break;
+    }
+    const auto telling = std::ranges::find_if(cases, [](const Case& of) { return elements_of(of) >= kTellingCase; });
+    if (telling != cases.end() && telling != cases.end() - 1) {
+      chosen.push_back(*telling);
+    }
+    chosen.push_back(cases.back());
+  }
   return chosen;
 }
 

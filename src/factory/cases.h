@@ -26,6 +26,10 @@ struct ChosenCases {
 // Throws Fatal when a named case does not exist.
 ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings);
 
+// Of the check cases (held-out ones too where the settings ask for those) at most 2^16 elements large: for a screening
+// the smallest telling one and the largest of each choice of types, six at most; for a confirmation all of them.
+std::vector<Case> cases_for_emulator_first(const Spec& spec, const EvaluationSettings& settings);
+
 // Quads of a screening: it ranks. The confirmation of the best one measures until its intervals are narrow.
 inline constexpr std::int32_t kScreenQuads = 8;
 

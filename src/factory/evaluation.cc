@@ -90,6 +90,18 @@ void accept_audit(EvaluationLine& line, const std::vector<Verdict>& audited) {
   }
 }
 
+// On the emulator, where there is one beside the GPU. False: stop here.
+bool pass_emulator(EvaluationLine& line) {
+  EmulatorFirst* const first = line.jobs.emulator_first();
+  if (first == nullptr) {
+    return true;
+  }
+  std::optional<Verdict> refusal = line.costs.during("emulator", [&] {
+    return first->refusal(line.candidate, line.result.tune, line.settings, line.result.notes, line.stop);
+  });
+  return !refusal || line.accept(std::move(*refusal));
+}
+
 // Settles which tune point counts. With one there is nothing to settle.
 std::optional<Arm> choose_variant(EvaluationLine& line) {
   Sweep sweep = sweep_tune(line.factory, line.jobs, line.candidate, line.cases, line.settings, line.stop, &line.costs);
@@ -163,7 +175,7 @@ void remember_builds(EvaluationLine& line, const Arm& arm) {
   }
 }
 
-// Probe and compilation of the rest side by side; a failed probe ends the compilation.
+// Emulator and probe while the rest is compiled; where one of them refuses, that ends the compilation.
 std::optional<Arm> check_probe_while_building(EvaluationLine& line, const Arm& probe) {
   std::stop_source rest_stop;
   const std::stop_callback outer(line.stop, [&] { rest_stop.request_stop(); });
@@ -174,7 +186,7 @@ std::optional<Arm> check_probe_while_building(EvaluationLine& line, const Arm& p
     rest.wait();
   };
   try {
-    if (line.factory.rig != nullptr && !check(line, line.cases.probe, probe)) {
+    if (line.factory.rig != nullptr && !(pass_emulator(line) && check(line, line.cases.probe, probe))) {
       wait_quietly();
       remember_builds(line, probe);
       return std::nullopt;

@@ -112,6 +112,9 @@ JobBuilder::JobBuilder(const Factory& factory, std::int32_t compile_jobs)
       baselines_.push_back({baseline.name, own_candidate(baseline.source)});
     }
   }
+  if (factory.emulator != nullptr) {
+    emulator_first_ = std::make_unique<EmulatorFirst>(factory, compile_jobs);
+  }
 }
 
 std::expected<Build, BuildFailure> JobBuilder::compile(const BuildRequest& request, const std::stop_token& stop) {

@@ -17,6 +17,7 @@
 #include "baseline_tuning.h"
 #include "copy_ways.h"
 #include "costs.h"
+#include "emulator_first.h"
 
 namespace kf {
 
@@ -62,6 +63,7 @@ class JobBuilder {
   BaselineCheck& baseline_check() { return baseline_check_; }
   BaselineTuning& baseline_tuning() { return baseline_tuning_; }
   CopyWays& copy_ways() { return copy_ways_; }
+  EmulatorFirst* emulator_first() { return emulator_first_.get(); }  // null: there is none
 
  private:
   Job common(Job::Kind kind, const std::vector<Case>& cases, std::stop_token stop);
@@ -90,6 +92,7 @@ class JobBuilder {
   BaselineCheck baseline_check_;
   BaselineTuning baseline_tuning_;
   CopyWays copy_ways_;
+  std::unique_ptr<EmulatorFirst> emulator_first_;
   std::mutex mutex_;                                                    // guards what follows
   std::map<std::string, std::shared_ptr<const Reference>> references_;  // by case id
   std::shared_ptr<const Build> harness_;

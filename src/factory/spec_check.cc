@@ -12,6 +12,25 @@
 namespace kf {
 namespace {
 
+// Candidates meet the emulator before the GPU, so the baseline has to pass there too.
+std::optional<AdmissionRow> row_of_emulator_first(JobBuilder& jobs, const JobBuilder::Baseline& naive,
+                                                  const EvaluationSettings& settings, const std::stop_token& stop) {
+  if (jobs.emulator_first() == nullptr) {
+    return std::nullopt;
+  }
+  std::vector<std::string> notes;
+  const std::optional<Verdict> refusal =
+      jobs.emulator_first()->refusal(naive.candidate, tune_points(naive.candidate.plan).front(), settings, notes, stop);
+  const std::string found = refusal         ? refusal->case_id + ": " + refusal->message
+                            : notes.empty() ? "nothing was found"
+                                            : notes.front();
+  return AdmissionRow{"baseline " + naive.name + " on the emulator", "passes",
+                      found + (refusal ? "; candidates run there before they meet the GPU (--emulator-first false: "
+                                         "they do not)"
+                                       : ""),
+                      !refusal};
+}
+
 std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jobs, const std::stop_token& stop,
                                           std::string& why_not) {
   if (factory.rig == nullptr) {
@@ -42,6 +61,10 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
     for (AdmissionRow& row : timed_among_checked(*factory.spec, factory.facts)) {
       report->admitted = report->admitted && row.ok;
       report->rows.push_back(std::move(row));
+    }
+    if (std::optional<AdmissionRow> row = row_of_emulator_first(jobs, naive, settings, stop)) {
+      report->admitted = report->admitted && row->ok;
+      report->rows.push_back(std::move(*row));
     }
     return std::move(*report);
   }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulator_first.h"
+
+#include <algorithm>
+#include <variant>
+
+#include <kfactory/device.h>
+
+#include "cases.h"
+#include "jobs.h"
+#include "stop.h"
+
+namespace kf {
+namespace {
+
+Factory with_emulator_as_device(const Factory& factory) {
+  Factory made;
+  made.spec = factory.spec;
+  made.facts = factory.emulator->facts();
+  made.compiler = factory.compiler;
+  made.rig = factory.emulator;
+  made.clock = factory.clock;
+  return made;
+}
+
+// What says something about this device and not about the candidate.
+bool refuses_nobody(const Verdict& verdict) {
+  static constexpr DeviceFault::Kind kOfTheDevice[] = {DeviceFault::Kind::kUnsupported, DeviceFault::Kind::kTimeout,
+                                                       DeviceFault::Kind::kOutOfMemory,
+                                                       DeviceFault::Kind::kLaunchRefused, DeviceFault::Kind::kLost};
+  return verdict.gate < Gate::kCheck ||
+         std::ranges::any_of(kOfTheDevice, [&](DeviceFault::Kind kind) { return verdict.reason == to_string(kind); });
+}
+
+std::string could_not_tell(const std::string& why) {
+  constexpr std::size_t kMost = 300;
+  return "the emulator, which goes first, could not tell: " + why.substr(0, kMost) + (why.size() > kMost ? "..." : "");
+}
+
+}  // namespace
+
+EmulatorFirst::EmulatorFirst(const Factory& factory, std::int32_t compile_jobs)
+    : emulated_(with_emulator_as_device(factory)), jobs_(std::make_unique<JobBuilder>(emulated_, compile_jobs)) {}
+EmulatorFirst::~EmulatorFirst() = default;
+
+std::optional<Verdict> EmulatorFirst::refusal(const Candidate& candidate, const Assignment& tune,
+                                              const EvaluationSettings& settings, std::vector<std::string>& notes,
+                                              const std::stop_token& stop) {
+  const std::vector<Case> cases = cases_for_emulator_first(*emulated_.spec, settings);
+  if (cases.empty()) {
+    notes.push_back(could_not_tell("no check case is small enough for it"));
+    return std::nullopt;
+  }
+  const Purpose purpose = settings.confirm ? Purpose::kConfirm : Purpose::kCheck;
+  std::vector<CheckPoint> points = check_points(*emulated_.spec, cases, false, purpose, settings);
+  std::expected<Arm, Verdict> arm = jobs_->arm("candidate", candidate, cases, tune, stop);
+  if (!arm) {
+    return std::nullopt;  // does not compile, or not for these cases: the gates that this is due to say so themselves
+  }
+  Outcome outcome = emulated_.rig->run(jobs_->check_job(cases, std::move(*arm), std::move(points), stop), stop);
+  throw_if_stopped(stop);
+  if (const auto* fault = std::get_if<Fault>(&outcome)) {  // its process crashed, or took too long: ours, not proven
+    notes.push_back(could_not_tell(fault->reason + ": " + fault->what));
+    return std::nullopt;
+  }
+  const auto* report = std::get_if<CheckReport>(&outcome);
+  if (report == nullptr) {
+    notes.push_back(could_not_tell("its worker gave another answer than a verdict"));
+    return std::nullopt;
+  }
+  Verdict verdict = report->verdict;
+  if (!verdict.passed && refuses_nobody(verdict)) {
+    notes.push_back(could_not_tell(verdict.case_id + ": " + verdict.message));
+    return std::nullopt;
+  }
+  if (!verdict.passed) {
+    verdict.message = "on the emulator, which goes first: " + verdict.message;
+    return verdict;
+  }
+  if (settings.confirm) {
+    notes.push_back("the emulator found nothing in " + std::to_string(verdict.checks) + " launches of " +
+                    std::to_string(cases.size()) + " small cases");
+  }
+  return std::nullopt;
+}
+
+}  // namespace kf

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Beside a GPU candidates are executed on the emulator first: what it refuses, what refuses nobody, on which cases.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <kfactory/device.h>
+
+#include "factory/cases.h"
+#include "factory/evaluation.h"
+#include "fakes.h"
+
+namespace kf {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+DeviceFacts emulated_facts() {
+  DeviceFacts facts = named_target("H200").value();
+  facts.kind = "emulator";
+  return facts;
+}
+
+// Answers every job alike.
+class OneAnswer final : public Rig {
+ public:
+  DeviceFacts facts() const override { return emulated_facts(); }
+  Outcome run(const Job& job, std::stop_token) override {
+    jobs.push_back(job);
+    return answer;
+  }
+  Outcome answer = CheckReport{};
+  std::vector<Job> jobs;
+};
+
+Verdict refused(Gate gate, std::string reason, std::string message) {
+  Verdict verdict;
+  verdict.passed = false;
+  verdict.gate = gate;
+  verdict.reason = std::move(reason);
+  verdict.message = std::move(message);
+  verdict.case_id = "check/N=8";
+  return verdict;
+}
+
+class OnTheEmulatorFirst : public testing::Test {
+ protected:
+  Evaluation evaluate_one() {
+    JobBuilder jobs(factory_, 2);
+    return evaluate_with(factory_, jobs, parse_candidate(candidate_source("NS=500"), "test").value(), settings_, {});
+  }
+  void answers(DeviceFault::Kind kind, const std::string& message) {
+    emulator_.answer = CheckReport{refused(Gate::kCheck, std::string(to_string(kind)), message), {}};
+  }
+
+  Spec spec_ = small_spec();
+  FakeCompiler compiler_;
+  FakeRig rig_{gpu_facts()};
+  OneAnswer emulator_;
+  HandClock clock_;
+  Factory factory_ = [&] {
+    Factory made;
+    made.spec = &spec_;
+    made.facts = gpu_facts();
+    made.compiler = &compiler_;
+    made.rig = &rig_;
+    made.emulator = &emulator_;
+    made.clock = &clock_;
+    return made;
+  }();
+  EvaluationSettings settings_;
+};
+
+TEST_F(OnTheEmulatorFirst, WhatItRefusesNeverMeetsTheGpu) {
+  answers(DeviceFault::Kind::kChecker, "the checker found a fault: race");
+  const Evaluation evaluation = evaluate_one();
+  EXPECT_EQ(evaluation.state, AttemptState::kRejected);
+  EXPECT_EQ(evaluation.verdict.gate, Gate::kCheck);
+  EXPECT_EQ(evaluation.verdict.reason, "checker");
+  EXPECT_EQ(evaluation.verdict.message, "on the emulator, which goes first: the checker found a fault: race");
+  EXPECT_THAT(rig_.jobs(), IsEmpty());
+}
+
+TEST_F(OnTheEmulatorFirst, WrongValuesAreRefusedToo) {
+  emulator_.answer = CheckReport{refused(Gate::kRepeat, "mismatch", "row 3 is wrong"), {}};
+  const Evaluation evaluation = evaluate_one();
+  EXPECT_EQ(evaluation.verdict.gate, Gate::kRepeat);
+  EXPECT_EQ(evaluation.verdict.reason, "mismatch");
+  EXPECT_THAT(rig_.jobs(), IsEmpty());
+}
+
+TEST_F(OnTheEmulatorFirst, WhatItPassesIsJudgedByTheGpu) {
+  const Evaluation evaluation = evaluate_one();
+  EXPECT_EQ(evaluation.state, AttemptState::kMeasured);
+  EXPECT_THAT(evaluation.notes, testing::Not(Contains(HasSubstr("emulator"))));
+  EXPECT_NE(std::ranges::find(evaluation.costs, "emulator", &Cost::step), evaluation.costs.end());
+  ASSERT_EQ(emulator_.jobs.size(), 1U);
+  for (const Case& of : emulator_.jobs[0].cases) {
+    EXPECT_LE(elements_of(of), 1 << 16) << of.id.value;
+  }
+  EXPECT_FALSE(rig_.jobs().empty());
+}
+
+TEST_F(OnTheEmulatorFirst, LimitsOfTheEmulatorRefuseNobody) {
+  using Kind = DeviceFault::Kind;
+  for (const Kind kind : {Kind::kUnsupported, Kind::kTimeout, Kind::kOutOfMemory, Kind::kLaunchRefused, Kind::kLost}) {
+    answers(kind, "wgmma is not in the subset");
+    const Evaluation evaluation = evaluate_one();
+    EXPECT_EQ(evaluation.state, AttemptState::kMeasured) << to_string(kind);
+    EXPECT_THAT(evaluation.notes, Contains("the emulator, which goes first, could not tell: check/N=8: wgmma is not in "
+                                           "the subset"))
+        << to_string(kind);
+  }
+}
+
+TEST_F(OnTheEmulatorFirst, FaultsOfItsProcessRefuseNobody) {
+  for (const Fault& fault : {Fault{Fault::Kind::kRig, "vanished", "the worker is gone"},
+                             Fault{Fault::Kind::kCandidate, "crash", "signal 11 (Segmentation fault)"}}) {
+    emulator_.answer = fault;
+    const Evaluation evaluation = evaluate_one();
+    EXPECT_EQ(evaluation.state, AttemptState::kMeasured) << fault.reason;
+    EXPECT_THAT(evaluation.notes,
+                Contains("the emulator, which goes first, could not tell: " + fault.reason + ": " + fault.what));
+  }
+  emulator_.answer = TimeReport{};
+  EXPECT_THAT(evaluate_one().notes, Contains(HasSubstr("its worker gave another answer than a verdict")));
+}
+
+TEST_F(OnTheEmulatorFirst, ASpecWithoutSmallCasesGoesToTheGpuAtOnce) {
+  std::erase_if(spec_.cases["check"], [](const Case& of) { return elements_of(of) <= 1 << 16; });
+  const Evaluation evaluation = evaluate_one();
+  EXPECT_EQ(evaluation.state, AttemptState::kMeasured);
+  EXPECT_THAT(evaluation.notes, Contains(HasSubstr("no check case is small enough for it")));
+  EXPECT_THAT(emulator_.jobs, IsEmpty());
+}
+
+TEST_F(OnTheEmulatorFirst, AConfirmationTakesAllSmallCasesAndSaysSo) {
+  settings_.held_out = settings_.confirm = true;
+  CheckReport report;
+  report.verdict.checks = 12;
+  emulator_.answer = report;
+  const Evaluation evaluation = evaluate_one();
+  ASSERT_EQ(emulator_.jobs.size(), 1U);
+  std::size_t small = 0;
+  for (const char* set : {"check", "held_out"}) {
+    small += static_cast<std::size_t>(
+        std::ranges::count_if(spec_.cases[set], [](const Case& of) { return elements_of(of) <= 1 << 16; }));
+  }
+  EXPECT_EQ(emulator_.jobs[0].cases.size(), small);
+  EXPECT_THAT(evaluation.notes, Contains(StartsWith("the emulator found nothing in 12 launches of ")));
+}
+
+TEST_F(OnTheEmulatorFirst, WhoAsksForEveryGateHearsTheGpuToo) {
+  settings_.keep_going = true;
+  answers(DeviceFault::Kind::kChecker, "race");
+  const Evaluation evaluation = evaluate_one();
+  EXPECT_EQ(evaluation.verdict.reason, "checker");
+  EXPECT_FALSE(rig_.jobs().empty());
+}
+
+TEST_F(OnTheEmulatorFirst, AScreeningTakesTwoCasesOfEachChoiceOfTypesSixAtMost) {
+  const std::vector<Case> cases = cases_for_emulator_first(spec_, settings_);
+  ASSERT_FALSE(cases.empty());
+  EXPECT_LE(cases.size(), 6U);
+  std::map<Map<Dtype>, int> of_type;
+  for (const Case& of : cases) {
+    EXPECT_LE(++of_type[of.types], 2);
+  }
+}
+
+}  // namespace
+}  // namespace kf
