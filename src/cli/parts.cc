@@ -17,11 +17,15 @@ namespace {
 constexpr std::int64_t kMostEmulatorThreads = 256;
 constexpr std::chrono::seconds kLeastCompileLimit{1};
 
-OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::string& kind,
-                                             const std::string& target) {
+enum class Where : std::uint8_t { kBehindLauncher, kHere };
+
+OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::string& kind, const std::string& target,
+                                             Where where = Where::kBehindLauncher) {
   RigOptions options;
   options.version = std::string(program_version());
-  options.launcher = words_of(session.settings.text("device.launcher")).value_or(std::vector<std::string>());
+  if (where == Where::kBehindLauncher) {
+    options.launcher = words_of(session.settings.text("device.launcher")).value_or(std::vector<std::string>());
+  }
   options.secrets = secret_variables(session.settings);
   options.worker = {own_path(), "worker", "--device", kind, "--gpu", session.settings.text("device.gpu")};
   if (!target.empty()) {
@@ -54,7 +58,8 @@ Machine with_rig(std::unique_ptr<LocalRig> rig, std::string note) {
   return machine;
 }
 
-// An emulator of the GPU's architecture, where the targets' table has one. A note says why there is none.
+// An emulator of the GPU's architecture, where the targets' table has one, on this host: a launcher may stand for a
+// second allocation. A note says why there is none.
 void add_emulator(const Session& session, Machine& machine) {
   if (!session.settings.yes("device.emulator_first")) {
     return;
@@ -63,7 +68,7 @@ void add_emulator(const Session& session, Machine& machine) {
     machine.note = "no target of the emulator has " + machine.facts.arch + ": candidates go to the GPU at once";
     return;
   }
-  OrError<std::unique_ptr<LocalRig>> rig = start_rig(session, "emulator", machine.facts.arch);
+  OrError<std::unique_ptr<LocalRig>> rig = start_rig(session, "emulator", machine.facts.arch, Where::kHere);
   if (!rig) {
     machine.note = "candidates go to the GPU at once, there is no emulator: " + to_string(rig.error());
     return;

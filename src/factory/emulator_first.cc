@@ -2,6 +2,7 @@
 #include "emulator_first.h"
 
 #include <algorithm>
+#include <chrono>
 #include <variant>
 
 #include <kfactory/device.h>
@@ -12,6 +13,9 @@
 
 namespace kf {
 namespace {
+
+// For what spins until its steps are spent: others wait behind it, and it refuses nobody. Usual are 0.03 to 0.2 s.
+constexpr std::chrono::milliseconds kScreenTime{5'000}, kConfirmTime{120'000};
 
 Factory with_emulator_as_device(const Factory& factory) {
   Factory made;
@@ -57,7 +61,9 @@ std::optional<Verdict> EmulatorFirst::refusal(const Candidate& candidate, const 
   if (!arm) {
     return std::nullopt;  // does not compile, or not for these cases: the gates that this is due to say so themselves
   }
-  Outcome outcome = emulated_.rig->run(jobs_->check_job(cases, std::move(*arm), std::move(points), stop), stop);
+  Job job = jobs_->check_job(cases, std::move(*arm), std::move(points), stop);
+  job.deadline = std::min(job.deadline, settings.confirm ? kConfirmTime : kScreenTime);
+  Outcome outcome = emulated_.rig->run(job, stop);
   throw_if_stopped(stop);
   if (const auto* fault = std::get_if<Fault>(&outcome)) {  // its process crashed, or took too long: ours, not proven
     notes.push_back(could_not_tell(fault->reason + ": " + fault->what));

@@ -115,6 +115,15 @@ TEST_F(OnTheEmulatorFirst, LimitsOfTheEmulatorRefuseNobody) {
   }
 }
 
+TEST_F(OnTheEmulatorFirst, WhatSpinsThereHoldsUpNobodyForLong) {
+  evaluate_one();
+  settings_.confirm = true;
+  evaluate_one();
+  ASSERT_EQ(emulator_.jobs.size(), 2U);
+  EXPECT_LE(emulator_.jobs[0].deadline, std::chrono::seconds(5));
+  EXPECT_LE(emulator_.jobs[1].deadline, std::chrono::seconds(120));
+}
+
 TEST_F(OnTheEmulatorFirst, FaultsOfItsProcessRefuseNobody) {
   for (const Fault& fault : {Fault{Fault::Kind::kRig, "vanished", "the worker is gone"},
                              Fault{Fault::Kind::kCandidate, "crash", "signal 11 (Segmentation fault)"}}) {
