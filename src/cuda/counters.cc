@@ -59,7 +59,6 @@ OrError<Table> open_table(const ToolkitQuery& query) {
   if (!library) {
     return std::unexpected(library.error());
   }
-  static const SharedLibrary kept = *library;  // CUPTI has threads of its own: its code must stay
   Table table;
   const char* missing = nullptr;
 #define KF_LOOK_UP(name)                                                    \

@@ -121,7 +121,6 @@ OrError<std::unique_ptr<ActivityRecorder::Table>> open_table(const ToolkitQuery&
   if (!library) {
     return std::unexpected(library.error());
   }
-  static const SharedLibrary kept = *library;  // CUPTI has threads of its own: its code must stay
   auto table = std::make_unique<ActivityRecorder::Table>(ActivityRecorder::Table{*library});
   if (!look_up(*library, "cuptiActivityEnable", table->enable) ||
       !look_up(*library, "cuptiActivityDisable", table->disable) ||

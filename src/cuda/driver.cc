@@ -42,8 +42,6 @@ OrError<std::shared_ptr<const Driver>> open_driver() {
   if (!library) {
     return std::unexpected(library.error());
   }
-  static const SharedLibrary kept =
-      *library;  // the driver has threads and exit handlers of its own: its code must stay
   auto driver = std::make_shared<Driver>(Driver{.library = *library});
   const auto get = reinterpret_cast<PFN_cuGetProcAddress_v12000>(library->symbol("cuGetProcAddress_v2"));
   std::string missing = get == nullptr ? "cuGetProcAddress_v2" : "";

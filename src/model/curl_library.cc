@@ -49,8 +49,6 @@ std::vector<std::string> CurlLibrary::default_names() {
 
 OrError<std::shared_ptr<const CurlLibrary>> CurlLibrary::open(const std::vector<std::string>& names) {
   static std::mutex mutex;  // curl_global_init is not thread-safe before 7.84; repeated calls only count
-  // Never destroyed: what libcurl and its TLS library have allocated and registered lives as long as the process.
-  static std::vector<SharedLibrary>& kept_open = *new std::vector<SharedLibrary>;
   const std::lock_guard lock(mutex);
   std::string tried;
   for (const std::string& name : names) {
@@ -61,7 +59,6 @@ OrError<std::shared_ptr<const CurlLibrary>> CurlLibrary::open(const std::vector<
     }
     auto curl = std::make_shared<CurlLibrary>();
     curl->path = library->path();
-    kept_open.push_back(*library);
     if (const std::string missing = look_up_all(*library, *curl); !missing.empty()) {
       tried += "; " + name + ": has no " + missing + " (libcurl 7.68 or newer is needed)";
     } else if (curl->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {

@@ -11,8 +11,7 @@
 
 namespace kf {
 
-// libcurl, opened at run time: the binary starts without it. Never closed again, because libcurl's own
-// threads and TLS libraries do not survive that.
+// libcurl, opened at run time: the binary starts without it.
 struct CurlLibrary {
   decltype(&::curl_global_init) global_init = nullptr;
   decltype(&::curl_easy_init) easy_init = nullptr;

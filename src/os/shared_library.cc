@@ -11,11 +11,10 @@ namespace kf {
 OrError<SharedLibrary> SharedLibrary::open(std::string_view purpose, std::span<const std::string> candidates) {
   std::string tried;
   for (const std::string& candidate : candidates) {
-    if (void* handle = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      std::shared_ptr<void> owner(handle, [](void* library) { ::dlclose(library); });
+    if (void* handle = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
       link_map* map = nullptr;
       const bool known = ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && map->l_name != nullptr;
-      return SharedLibrary(std::move(owner), known ? map->l_name : candidate);
+      return SharedLibrary(handle, known ? map->l_name : candidate);
     }
     const char* told = ::dlerror();
     const std::string reason = told != nullptr ? told : "unknown reason";
@@ -26,11 +25,10 @@ OrError<SharedLibrary> SharedLibrary::open(std::string_view purpose, std::span<c
                                "install it, or add its folder to LD_LIBRARY_PATH"});
 }
 
-SharedLibrary::SharedLibrary(std::shared_ptr<void> handle, std::string path)
-    : handle_(std::move(handle)), path_(std::move(path)) {}
+SharedLibrary::SharedLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
 
 void* SharedLibrary::symbol(const char* name) const {
-  return ::dlsym(handle_.get(), name);
+  return ::dlsym(handle_, name);
 }
 
 }  // namespace kf

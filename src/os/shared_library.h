@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,8 +8,9 @@
 
 namespace kf {
 
-// A library opened at run time; closed when the last copy of the handle goes. Symbols are resolved now, not lazily, so
-// that a library which cannot work here fails where it is opened.
+// A library opened at run time, and never closed: those opened here (the driver, CUPTI, NVRTC, libcurl) have threads,
+// exit handlers and allocations of their own, which outlive the last user of a handle. Symbols are resolved now, not
+// lazily, so that a library which cannot work here fails where it is opened.
 class SharedLibrary {
  public:
   // Opens the first of `candidates` that opens. A candidate without a slash is a soname, for which the loader searches;
@@ -29,8 +29,8 @@ class SharedLibrary {
   const std::string& path() const { return path_; }
 
  private:
-  SharedLibrary(std::shared_ptr<void> handle, std::string path);
-  std::shared_ptr<void> handle_;
+  SharedLibrary(void* handle, std::string path);
+  void* handle_;
   std::string path_;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -96,6 +97,14 @@ TEST(SharedLibrary, OpensTheFirstThatIsThere) {
   ASSERT_NE(cosine, nullptr);
   EXPECT_EQ(cosine(0.0), 1.0);
   EXPECT_EQ(library->symbol("no_such_symbol"), nullptr);
+}
+
+// Its threads, exit handlers and allocations outlive the last user of a handle.
+TEST(SharedLibrary, StaysWhenItsLastHandleIsGone) {
+  const std::vector<std::string> names{"libanl.so.1"};  // comes with glibc; nothing here needs it
+  ASSERT_EQ(::dlopen(names[0].c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
+  ASSERT_TRUE(SharedLibrary::open("lookups", names));
+  EXPECT_NE(::dlopen(names[0].c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
 TEST(SharedLibrary, SaysWhereItLookedAndWhyEachFailed) {
