@@ -85,7 +85,7 @@ int bench_command(Session& session) {
   }
   SteadyClock clock;
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
-  const Machine machine = open_machine(session, spec.arch);
+  const Machine machine = open_machine(session, spec.arch, BesideGpu::kNothing);
   if (machine.rig == nullptr) {
     throw UsageError{{{"--device none", "there is nothing to measure with", "cuda, or emulator for estimates"}}};
   }

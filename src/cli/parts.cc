@@ -116,7 +116,7 @@ std::string own_path() {
   return error ? "/proc/self/exe" : path.string();
 }
 
-Machine open_machine(const Session& session, const std::string& spec_arch) {
+Machine open_machine(const Session& session, const std::string& spec_arch, BesideGpu beside) {
   const std::string& kind = session.settings.text("device.kind");
   const std::string target = kind == "cuda" ? "" : target_name(session, spec_arch);
   if (kind == "none") {
@@ -131,7 +131,9 @@ Machine open_machine(const Session& session, const std::string& spec_arch) {
     OrError<std::unique_ptr<LocalRig>> rig = start_rig(session, "cuda", "");
     if (rig) {
       Machine machine = with_rig(std::move(*rig), "");
-      add_emulator(session, machine);
+      if (beside == BesideGpu::kEmulator) {
+        add_emulator(session, machine);
+      }
       return machine;
     }
     if (kind == "cuda") {

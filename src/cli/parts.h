@@ -22,8 +22,11 @@ struct Machine {
 // This program's file. Other processes have another /proc/self/exe.
 std::string own_path();
 
+// Whether candidates may meet an emulator before the GPU: where the settings say so, and never in a bench.
+enum class BesideGpu : std::uint8_t { kEmulator, kNothing };
+
 // Follows device.kind; `auto` takes the GPU, else the emulator. UsageError when what was asked for is not there.
-Machine open_machine(const Session& session, const std::string& spec_arch);
+Machine open_machine(const Session& session, const std::string& spec_arch, BesideGpu beside = BesideGpu::kEmulator);
 
 std::unique_ptr<Compiler> open_compiler(const Settings& settings);
 

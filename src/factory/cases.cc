@@ -199,12 +199,17 @@ ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const Evalu
   return chosen;
 }
 
+std::vector<Case> small_enough_for_emulator_first(std::vector<Case> cases) {
+  std::erase_if(cases, [](const Case& of) { return elements_of(of) > kEmulatorFirstCase; });
+  return cases;
+}
+
 std::vector<Case> cases_for_emulator_first(const Spec& spec, const EvaluationSettings& settings) {
   std::vector<Case> small = named_or_all(spec, settings.check_cases, "check");
   if (settings.held_out) {
     std::ranges::copy(set_of(spec, "held_out"), std::back_inserter(small));
   }
-  std::erase_if(small, [](const Case& of) { return elements_of(of) > kEmulatorFirstCase; });
+  small = small_enough_for_emulator_first(std::move(small));
   std::ranges::stable_sort(small, {}, elements_of);
   if (settings.confirm) {
     return small;

@@ -29,6 +29,8 @@ ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const Evalu
 // Of the check cases (held-out ones too where the settings ask for those) at most 2^16 elements large: for a screening
 // the smallest telling one and the largest of each choice of types, six at most; for a confirmation all of them.
 std::vector<Case> cases_for_emulator_first(const Spec& spec, const EvaluationSettings& settings);
+// Those of a sweep's probes that are no larger.
+std::vector<Case> small_enough_for_emulator_first(std::vector<Case> cases);
 
 // Quads of a screening: it ranks. The confirmation of the best one measures until its intervals are narrow.
 inline constexpr std::int32_t kScreenQuads = 8;

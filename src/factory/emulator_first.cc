@@ -43,14 +43,15 @@ std::string could_not_tell(const std::string& why) {
 
 }  // namespace
 
-EmulatorFirst::EmulatorFirst(const Factory& factory, std::int32_t compile_jobs)
-    : emulated_(with_emulator_as_device(factory)), jobs_(std::make_unique<JobBuilder>(emulated_, compile_jobs)) {}
+EmulatorFirst::EmulatorFirst(const Factory& factory, std::int32_t compile_jobs,
+                             std::counting_semaphore<>& compile_slots)
+    : emulated_(with_emulator_as_device(factory)),
+      jobs_(std::make_unique<JobBuilder>(emulated_, compile_jobs, &compile_slots)) {}
 EmulatorFirst::~EmulatorFirst() = default;
 
 std::optional<Verdict> EmulatorFirst::refusal(const Candidate& candidate, const Assignment& tune,
-                                              const EvaluationSettings& settings, std::vector<std::string>& notes,
-                                              const std::stop_token& stop) {
-  const std::vector<Case> cases = cases_for_emulator_first(*emulated_.spec, settings);
+                                              const std::vector<Case>& cases, const EvaluationSettings& settings,
+                                              std::vector<std::string>& notes, const std::stop_token& stop) {
   if (cases.empty()) {
     notes.push_back(could_not_tell("no check case is small enough for it"));
     return std::nullopt;
@@ -58,10 +59,13 @@ std::optional<Verdict> EmulatorFirst::refusal(const Candidate& candidate, const 
   const Purpose purpose = settings.confirm ? Purpose::kConfirm : Purpose::kCheck;
   std::vector<CheckPoint> points = check_points(*emulated_.spec, cases, false, purpose, settings);
   std::expected<Arm, Verdict> arm = jobs_->arm("candidate", candidate, cases, tune, stop);
-  if (!arm) {
-    return std::nullopt;  // does not compile, or not for these cases: the gates that this is due to say so themselves
+  if (!arm) {  // where it is not the target's limits, an earlier gate says so itself
+    const Verdict& why = arm.error();
+    notes.push_back(could_not_tell(why.case_id + ": " + std::string(to_string(why.gate)) + ": " + why.message));
+    return std::nullopt;
   }
   Job job = jobs_->check_job(cases, std::move(*arm), std::move(points), stop);
+  job.kind = settings.confirm ? Job::Kind::kConfirm : Job::Kind::kCheck;
   job.deadline = std::min(job.deadline, settings.confirm ? kConfirmTime : kScreenTime);
   Outcome outcome = emulated_.rig->run(job, stop);
   throw_if_stopped(stop);

@@ -97,7 +97,8 @@ bool pass_emulator(EvaluationLine& line) {
     return true;
   }
   std::optional<Verdict> refusal = line.costs.during("emulator", [&] {
-    return first->refusal(line.candidate, line.result.tune, line.settings, line.result.notes, line.stop);
+    return first->refusal(line.candidate, line.result.tune, cases_for_emulator_first(*line.factory.spec, line.settings),
+                          line.settings, line.result.notes, line.stop);
   });
   return !refusal || line.accept(std::move(*refusal));
 }

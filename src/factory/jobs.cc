@@ -102,10 +102,11 @@ std::chrono::milliseconds deadline_for(const Job& job, bool emulated) {
 
 }  // namespace
 
-JobBuilder::JobBuilder(const Factory& factory, std::int32_t compile_jobs)
+JobBuilder::JobBuilder(const Factory& factory, std::int32_t compile_jobs, std::counting_semaphore<>* shared_slots)
     : factory_(factory),
       compile_jobs_(static_cast<std::size_t>(at_once(compile_jobs))),
-      compile_slots_(at_once(compile_jobs)),
+      own_slots_(at_once(compile_jobs)),
+      compile_slots_(shared_slots == nullptr ? own_slots_ : *shared_slots),
       reference_(own_candidate(factory.spec->reference.cuda)) {
   for (const BaselineSpec& baseline : factory.spec->baselines) {
     if (baseline.kind == BaselineSpec::Kind::kCuda) {
@@ -113,7 +114,7 @@ JobBuilder::JobBuilder(const Factory& factory, std::int32_t compile_jobs)
     }
   }
   if (factory.emulator != nullptr) {
-    emulator_first_ = std::make_unique<EmulatorFirst>(factory, compile_jobs);
+    emulator_first_ = std::make_unique<EmulatorFirst>(factory, compile_jobs, compile_slots_);
   }
 }
 

@@ -27,8 +27,9 @@ namespace kf {
 // this program is wrong, not the candidate); a stop throws Interrupted.
 class JobBuilder {
  public:
-  // compile_jobs < 1: as many as this machine has processors.
-  JobBuilder(const Factory& factory, std::int32_t compile_jobs);
+  // compile_jobs < 1: as many as this machine has processors. `shared_slots`: compilations at once are bounded over
+  // several builders; it outlives this.
+  JobBuilder(const Factory& factory, std::int32_t compile_jobs, std::counting_semaphore<>* shared_slots = nullptr);
 
   // Distinct builds are compiled in parallel, bounded over all callers by `compile_jobs`.
   // `costs` is told of "compile", "binary audit" and "plan". With `audited` what the binary audit refuses is used all
@@ -86,7 +87,8 @@ class JobBuilder {
 
   const Factory& factory_;
   std::size_t compile_jobs_;
-  std::counting_semaphore<> compile_slots_;
+  std::counting_semaphore<> own_slots_;
+  std::counting_semaphore<>& compile_slots_;
   Candidate reference_;
   std::vector<Baseline> baselines_;
   BaselineCheck baseline_check_;

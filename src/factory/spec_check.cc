@@ -13,14 +13,15 @@ namespace kf {
 namespace {
 
 // Candidates meet the emulator before the GPU, so the baseline has to pass there too.
-std::optional<AdmissionRow> row_of_emulator_first(JobBuilder& jobs, const JobBuilder::Baseline& naive,
+std::optional<AdmissionRow> row_of_emulator_first(const Spec& spec, JobBuilder& jobs, const JobBuilder::Baseline& naive,
                                                   const EvaluationSettings& settings, const std::stop_token& stop) {
   if (jobs.emulator_first() == nullptr) {
     return std::nullopt;
   }
   std::vector<std::string> notes;
   const std::optional<Verdict> refusal =
-      jobs.emulator_first()->refusal(naive.candidate, tune_points(naive.candidate.plan).front(), settings, notes, stop);
+      jobs.emulator_first()->refusal(naive.candidate, tune_points(naive.candidate.plan).front(),
+                                     cases_for_emulator_first(spec, settings), settings, notes, stop);
   const std::string found = refusal         ? refusal->case_id + ": " + refusal->message
                             : notes.empty() ? "nothing was found"
                                             : notes.front();
@@ -62,7 +63,7 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
       report->admitted = report->admitted && row.ok;
       report->rows.push_back(std::move(row));
     }
-    if (std::optional<AdmissionRow> row = row_of_emulator_first(jobs, naive, settings, stop)) {
+    if (std::optional<AdmissionRow> row = row_of_emulator_first(*factory.spec, jobs, naive, settings, stop)) {
       report->admitted = report->admitted && row->ok;
       report->rows.push_back(std::move(*row));
     }

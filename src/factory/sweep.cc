@@ -40,6 +40,22 @@ std::string nanoseconds_text(double nanoseconds) {
   return nanoseconds < 1e18 ? std::to_string(static_cast<std::int64_t>(nanoseconds)) + " ns" : "no samples";
 }
 
+// Why a tune point does not meet the GPU. The chosen one's limits and further cases are the evaluation's business, and
+// so is all of it where every gate is to be heard.
+std::optional<Verdict> refused_by_emulator(JobBuilder& jobs, const Candidate& candidate, const Assignment& tune,
+                                           const std::vector<Case>& probes, const EvaluationSettings& settings,
+                                           CostLog* costs, const std::stop_token& stop) {
+  const std::vector<Case> cases = small_enough_for_emulator_first(probes);
+  if (jobs.emulator_first() == nullptr || cases.empty() || settings.keep_going) {
+    return std::nullopt;
+  }
+  CostLog unheard(nullptr);
+  std::vector<std::string> said_again_later;
+  return (costs == nullptr ? unheard : *costs).during("emulator", [&] {
+    return jobs.emulator_first()->refusal(candidate, tune, cases, settings, said_again_later, stop);
+  });
+}
+
 struct Point {
   std::int32_t index = 0;
   Assignment tune;
@@ -141,7 +157,10 @@ Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& cand
     std::expected<Arm, Verdict> arm = jobs.arm("candidate", candidate, probe_cases, assignments[i], stop, costs,
                                                settings.keep_going ? &audited : nullptr);
     std::optional<Verdict> refusal = arm ? std::nullopt : std::optional(arm.error());
-    if (arm && swept && !cases.probe.empty()) {
+    if (arm && swept) {
+      refusal = refused_by_emulator(jobs, candidate, assignments[i], cases.probe, settings, costs, stop);
+    }
+    if (arm && swept && !refusal && !cases.probe.empty()) {
       Verdict verdict = run_check_job(
           factory,
           jobs.check_job(cases.probe, *arm, check_points(*factory.spec, cases.probe, false, Purpose::kCheck, settings),

@@ -105,7 +105,7 @@ def main():
     options.add_argument("--markdown", action="store_true")
     arguments, more = options.parse_known_args()
 
-    alone = "--emulator-first" in more and more[more.index("--emulator-first") + 1] == "false"
+    alone = "--emulator-first false" in " ".join(more).replace("=", " ")
     by_spec = collections.defaultdict(list)
     skipped = []
     for path in sorted((ROOT / "tests" / arguments.kind).glob("*.cu")):

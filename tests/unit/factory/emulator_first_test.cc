@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include <kfactory/device.h>
 
 #include "factory/cases.h"
@@ -23,16 +26,37 @@ DeviceFacts emulated_facts() {
   return facts;
 }
 
-// Answers every job alike.
+// Answers alike every job whose first build has `only_of` in its PTX, and passes the others.
 class OneAnswer final : public Rig {
  public:
   DeviceFacts facts() const override { return emulated_facts(); }
   Outcome run(const Job& job, std::stop_token) override {
     jobs.push_back(job);
-    return answer;
+    return job.arms[0].builds[0].ptx.find(only_of) == std::string::npos ? CheckReport{} : answer;
   }
   Outcome answer = CheckReport{};
+  std::string only_of;
   std::vector<Job> jobs;
+};
+
+// Takes its time, and knows how many compilations there were at once.
+class CountingCompiler final : public Compiler {
+ public:
+  std::expected<Build, BuildFailure> compile(const BuildRequest& request, std::stop_token stop) override {
+    const int now = ++busy_;
+    for (int before = most_; before < now && !most_.compare_exchange_weak(before, now);) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    auto build = compiler_.compile(request, stop);
+    --busy_;
+    return build;
+  }
+  std::string version() const override { return compiler_.version(); }
+  int most() const { return most_; }
+
+ private:
+  FakeCompiler compiler_;
+  std::atomic<int> busy_ = 0, most_ = 0;
 };
 
 Verdict refused(Gate gate, std::string reason, std::string message) {
@@ -47,9 +71,10 @@ Verdict refused(Gate gate, std::string reason, std::string message) {
 
 class OnTheEmulatorFirst : public testing::Test {
  protected:
-  Evaluation evaluate_one() {
+  Evaluation evaluate_one(const std::string& tune = "") {
     JobBuilder jobs(factory_, 2);
-    return evaluate_with(factory_, jobs, parse_candidate(candidate_source("NS=500"), "test").value(), settings_, {});
+    return evaluate_with(factory_, jobs, parse_candidate(candidate_source("NS=500", tune), "test").value(), settings_,
+                         {});
   }
   void answers(DeviceFault::Kind kind, const std::string& message) {
     emulator_.answer = CheckReport{refused(Gate::kCheck, std::string(to_string(kind)), message), {}};
@@ -159,6 +184,61 @@ TEST_F(OnTheEmulatorFirst, AConfirmationTakesAllSmallCasesAndSaysSo) {
   }
   EXPECT_EQ(emulator_.jobs[0].cases.size(), small);
   EXPECT_THAT(evaluation.notes, Contains(StartsWith("the emulator found nothing in 12 launches of ")));
+}
+
+TEST_F(OnTheEmulatorFirst, ARefusedConfirmationIsOfThatGate) {
+  settings_.held_out = settings_.confirm = true;
+  evaluate_one();
+  EXPECT_EQ(emulator_.jobs.at(0).kind, Job::Kind::kConfirm);
+  settings_.held_out = settings_.confirm = false;
+  evaluate_one();
+  EXPECT_EQ(emulator_.jobs.at(1).kind, Job::Kind::kCheck);
+}
+
+TEST_F(OnTheEmulatorFirst, WhatItsTargetCannotRunIsSaid) {
+  factory_.facts.sm_count = 10'000;  // more than the emulator's target has
+  std::string source = candidate_source("NS=500");
+  const std::string_view plan = "\"plan\": 1,";
+  source.replace(source.find(plan), plan.size(), "\"plan\": 1, \"define\": {\"ROOM\": \"1 / (sm_count / 10000)\"},");
+  JobBuilder jobs(factory_, 2);
+  const Evaluation evaluation = evaluate_with(factory_, jobs, parse_candidate(source, "test").value(), settings_, {});
+  EXPECT_EQ(evaluation.state, AttemptState::kMeasured) << evaluation.verdict.message;
+  EXPECT_THAT(evaluation.notes, Contains(testing::AllOf(StartsWith("the emulator, which goes first, could not tell: "),
+                                                        HasSubstr("plan: "), HasSubstr("ROOM"))));
+  EXPECT_THAT(emulator_.jobs, IsEmpty());
+}
+
+TEST_F(OnTheEmulatorFirst, ItsCompilationsCountAmongThoseAtOnce) {
+  CountingCompiler compiler;
+  factory_.compiler = &compiler;
+  JobBuilder jobs(factory_, 1);
+  evaluate_with(factory_, jobs, parse_candidate(candidate_source("NS=500"), "test").value(), settings_, {});
+  EXPECT_EQ(emulator_.jobs.size(), 1U);
+  EXPECT_EQ(compiler.most(), 1);
+}
+
+TEST_F(OnTheEmulatorFirst, TunePointsThatItRefusesNeverMeetTheGpuInASweep) {
+  answers(DeviceFault::Kind::kChecker, "race");
+  emulator_.only_of = "-DFACTOR=1";
+  const Evaluation evaluation = evaluate_one(R"("FACTOR": [1, 2, 3])");
+  EXPECT_EQ(evaluation.state, AttemptState::kMeasured);
+  EXPECT_EQ(evaluation.tune.at("FACTOR"), 2);
+  EXPECT_THAT(evaluation.notes, Contains("refused FACTOR=1: checker"));
+  for (const Job& job : rig_.jobs()) {
+    for (const Arm& arm : job.arms) {
+      for (const Build& build : arm.builds) {
+        EXPECT_EQ(build.ptx.find("-DFACTOR=1"), build.ptx.npos);
+      }
+    }
+  }
+}
+
+TEST_F(OnTheEmulatorFirst, ASweepOfWhatItRefusesEndsBeforeTheGpu) {
+  answers(DeviceFault::Kind::kChecker, "race");
+  const Evaluation evaluation = evaluate_one(R"("FACTOR": [1, 2])");
+  EXPECT_EQ(evaluation.state, AttemptState::kRejected);
+  EXPECT_EQ(evaluation.verdict.reason, "checker");
+  EXPECT_THAT(rig_.jobs(), IsEmpty());
 }
 
 TEST_F(OnTheEmulatorFirst, WhoAsksForEveryGateHearsTheGpuToo) {
