@@ -10,6 +10,7 @@
 
 #include "factory/cases.h"
 #include "factory/evaluation.h"
+#include "factory/spec_check.h"
 #include "fakes.h"
 
 namespace kf {
@@ -247,6 +248,22 @@ TEST_F(OnTheEmulatorFirst, WhoAsksForEveryGateHearsTheGpuToo) {
   const Evaluation evaluation = evaluate_one();
   EXPECT_EQ(evaluation.verdict.reason, "checker");
   EXPECT_FALSE(rig_.jobs().empty());
+}
+
+TEST_F(OnTheEmulatorFirst, ABaselineThatItRefusesIsNotAdmitted) {
+  const auto row = [&] {
+    const SpecCheck check = check_spec(factory_, 2, {});
+    EXPECT_TRUE(check.admission) << check.admission_not_run;
+    EXPECT_EQ(check.admission->admitted, check.admission->rows.back().ok);
+    return check.admission->rows.back();
+  };
+  EXPECT_EQ(row().name, "baseline naive on the emulator");
+  EXPECT_TRUE(row().ok);
+  answers(DeviceFault::Kind::kUnsupported, "wgmma is not in the subset");
+  EXPECT_TRUE(row().ok);
+  answers(DeviceFault::Kind::kChecker, "race");
+  EXPECT_FALSE(row().ok);
+  EXPECT_THAT(row().found, HasSubstr("race; candidates run there before they meet the GPU"));
 }
 
 TEST_F(OnTheEmulatorFirst, AScreeningTakesTwoCasesOfEachChoiceOfTypesSixAtMost) {
