@@ -22,6 +22,7 @@ ROWS = [
     ("binary audit", "binary audit"),
     ("plan", "plan"),
     ("references and harness", "references and harness (once a run)"),
+    ("emulator", "emulator, which goes first"),
     ("check", "**check jobs**, processes included"),
     ("check: gate check", "check"),
     ("check: gate repeat", "repeat"),

@@ -68,6 +68,29 @@ TEST_F(TimingSteps, SayNothingOfCliffsWhereNoNeighbourWasLookedAt) {
   EXPECT_FALSE(passed_cliffs());
 }
 
+TEST_F(TimingSteps, ALaunchThatDoesNotEndBesideACliffSaysWhatTheTimedCaseTakes) {
+  settings_.cliffs = true;
+  std::string neighbour, reason = "timeout";
+  rig_.edit_timing = [&](const Job& job, TimeReport& report) {
+    if (job.cases[0].id.value.starts_with("held_out/")) {
+      report.verdict.passed = false;
+      report.verdict.reason = reason;
+      report.verdict.message = "it went wrong";
+      report.verdict.case_id = neighbour = job.cases[0].id.value;
+    }
+  };
+  Verdict verdict = evaluate_one("NS=2500").verdict;
+  EXPECT_EQ(verdict.gate, Gate::kCliffs);
+  EXPECT_EQ(verdict.reason, "timeout");
+  EXPECT_EQ(verdict.case_id, neighbour);
+  EXPECT_THAT(verdict.message,
+              testing::StartsWith("(timed run, on a neighbour of a timed case) it went wrong; time/N="));
+  EXPECT_THAT(verdict.message, HasSubstr(", its neighbour, takes 2.50 us: where this is no hang, sizes"));
+  reason = "illegal_access";
+  verdict = evaluate_one("NS=2500").verdict;
+  EXPECT_EQ(verdict.message, "(timed run, on a neighbour of a timed case) it went wrong");
+}
+
 TEST_F(TimingSteps, PutsKernelRecordsBesideEvents) {
   const Evaluation evaluation = evaluate_one("NS=500");
   ASSERT_EQ(evaluation.state, AttemptState::kMeasured);
