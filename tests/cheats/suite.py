@@ -82,12 +82,16 @@ def judge(kind, device, alone, facts, evaluation):
     if verdict["passed"]:
         return expected, "passed", kind == "honest" or by_chance
     found = f'{verdict["gate"]}: {verdict["reason"]}'
+    in_front = verdict["message"].startswith("on the emulator, which goes first: ")
+    gates = [verdict["gate"]]
+    if in_front and verdict["gate"] in ("repeat", "relations", "perturbation"):
+        gates.append("check")  # its few contents and small cases show some faults only when there are more of them
     right = False
     for alternative in expected.split(" or "):
         gate, _, reasons = alternative.partition(": ")
-        right = right or ((verdict["gate"] == gate or by_chance) and verdict["reason"] in re.split(r",\s*", reasons))
+        right = right or ((gate in gates or by_chance) and verdict["reason"] in re.split(r",\s*", reasons))
     # What the emulator's checker says, a GPU that runs into the same fault cannot.
-    by_emulator = device == "emulator" or verdict["message"].startswith("on the emulator, which goes first: ")
+    by_emulator = device == "emulator" or in_front
     says = facts.get("says", "") if by_emulator or not elsewhere else ""
     if right and says not in verdict["message"]:
         return expected, f"{found}, without saying so", False
