@@ -222,7 +222,7 @@ class Blows(Struck):
     def blow_read_only(self, trial):
         """The run folder loses its write permission. Root may write all the same, so the run is somebody else's then, if the
         build's folder lets others in."""
-        open_to_all = all(folder.stat().st_mode & 1 for file in (BINARY, SHIM) for folder in pathlib.Path(file).resolve().parents)
+        open_to_all = all(folder.stat().st_mode & 1 for file in (BINARY, *SHIM.split(":")) for folder in pathlib.Path(file).resolve().parents)
         user = NOBODY if os.geteuid() == 0 and open_to_all else None
         trial.root.parent.mkdir(parents=True)
         if user is not None:

@@ -13,7 +13,7 @@ import unittest
 
 from factory import BINARY, BROKEN, Case, RIGHT, RIGHT_AGAIN, SPEC, WRONG
 
-SHIM = os.environ.get("KF_FAULT_SHIM", "")
+SHIM = os.environ.get("KF_FAULT_SHIM", "")  # a list for LD_PRELOAD: a sanitizer's run time goes before the shim
 ALL = os.environ.get("KF_FAULT_SWEEP") == "all"
 DONE = 3  # a replayed run on the emulator or on no device: nothing beats the baseline
 
@@ -40,7 +40,7 @@ class Struck(Case):
         super().setUp()
         if self.KEEP_BUILDS:
             self.environment["KFACTORY_TOOLKIT_BUILD_CACHE"] = f"{self.folder}/builds"
-        self.assertTrue(os.path.exists(SHIM), "KF_FAULT_SHIM names the shim")
+        self.assertTrue(all(map(os.path.exists, SHIM.split(":"))), "KF_FAULT_SHIM names the shim")
         small_spec(self.folder)
         self.transcript = self.replay([RIGHT, WRONG, BROKEN], [RIGHT_AGAIN, RIGHT])
 
