@@ -77,6 +77,7 @@ void write_start(Ledger& ledger, const Factory& factory, const RunSettings& sett
                       {"margin", settings.margin}};
   json["versions"] = {{"compiler", factory.compiler->version()}, {"model", factory.writer->description()}};
   json["device"] = Json::parse(device_facts_json(factory.facts));
+  json["emulator_first"] = factory.emulator != nullptr;
   Record record;
   Json names = Json::array();
   const auto add = [&](const std::string& name, std::string_view bytes) {

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include <kfactory/device.h>
 
 #include "factory/cases.h"
 #include "factory/evaluation.h"
+#include "factory/records.h"
 #include "factory/spec_check.h"
 #include "fakes.h"
 
@@ -33,10 +35,14 @@ class OneAnswer final : public Rig {
   DeviceFacts facts() const override { return emulated_facts(); }
   Outcome run(const Job& job, std::stop_token) override {
     jobs.push_back(job);
+    if (meanwhile) {
+      meanwhile();
+    }
     return job.arms[0].builds[0].ptx.find(only_of) == std::string::npos ? CheckReport{} : answer;
   }
   Outcome answer = CheckReport{};
   std::string only_of;
+  std::function<void()> meanwhile;
   std::vector<Job> jobs;
 };
 
@@ -185,6 +191,36 @@ TEST_F(OnTheEmulatorFirst, AConfirmationTakesAllSmallCasesAndSaysSo) {
   }
   EXPECT_EQ(emulator_.jobs[0].cases.size(), small);
   EXPECT_THAT(evaluation.notes, Contains(StartsWith("the emulator found nothing in 12 launches of ")));
+}
+
+TEST_F(OnTheEmulatorFirst, ARunRecordsWhetherThereWasOne) {
+  FakeModel model([](const ModelCall&) { return no_reply(ModelError::Kind::kNoReply); });
+  factory_.writer = &model;
+  for (const bool there : {true, false}) {
+    factory_.emulator = there ? &emulator_ : nullptr;
+    MemoryLedger ledger;
+    write_start(ledger, factory_, {});
+    EXPECT_THAT(ledger.read({0}, {0}).at(0).json,
+                HasSubstr(there ? "\"emulator_first\":true" : "\"emulator_first\":false"));
+    EXPECT_TRUE(read_start(ledger));
+  }
+}
+
+TEST_F(OnTheEmulatorFirst, AStopWhileItRunsLeavesTheAttemptOpen) {
+  std::stop_source stop;
+  emulator_.meanwhile = [&] { stop.request_stop(); };
+  for (const Outcome& answer : {Outcome(Fault{Fault::Kind::kRig, "cancelled", "stopped"}),
+                                Outcome(CheckReport{refused(Gate::kCheck, "checker", "race"), {}})}) {
+    stop = std::stop_source();
+    emulator_.answer = answer;
+    JobBuilder jobs(factory_, 2);
+    const Evaluation evaluation = evaluate_with(
+        factory_, jobs, parse_candidate(candidate_source("NS=500"), "t").value(), settings_, stop.get_token());
+    EXPECT_EQ(evaluation.state, AttemptState::kOpen);
+    EXPECT_TRUE(evaluation.verdict.passed);
+    EXPECT_THAT(evaluation.notes, IsEmpty());
+    EXPECT_THAT(rig_.jobs(), IsEmpty());
+  }
 }
 
 TEST_F(OnTheEmulatorFirst, ARefusedConfirmationIsOfThatGate) {
