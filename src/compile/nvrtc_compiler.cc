@@ -120,6 +120,10 @@ std::expected<NvrtcOutput, CompileAccident> NvrtcCompiler::run(const NvrtcJob& j
   if (!output && output.error().lost) {
     replace_zygote(used);
     output = zygote()->compile(job, settings_.limits, stop);
+    if (!output && output.error().never_began) {
+      throw Fatal("a compilation cannot begin: " + output.error().detail +
+                  ". That is no fault of the source: make room, or raise the limit (TMPDIR, ulimit), and try again");
+    }
   }
   return output;
 }

@@ -40,6 +40,10 @@ Fields request_fields(const NvrtcJob& job, const CompileLimits& limits) {
   return fields;
 }
 
+CompileAccident never_began(std::string detail) {
+  return CompileAccident{BuildFailure::Kind::kCrash, std::move(detail), true, true};
+}
+
 CompileAccident lost(std::string detail) {
   return CompileAccident{BuildFailure::Kind::kCrash, std::move(detail), true};
 }
@@ -65,6 +69,9 @@ std::expected<NvrtcOutput, CompileAccident> read_answer(const OrError<std::strin
   }
   if (kind == "memory") {
     return std::unexpected(CompileAccident{BuildFailure::Kind::kMemory, detail, false});
+  }
+  if (kind == "never began") {
+    return std::unexpected(never_began(detail));
   }
   return std::unexpected(CompileAccident{BuildFailure::Kind::kCrash, detail, kind == "lost"});
 }
@@ -112,7 +119,7 @@ std::expected<NvrtcOutput, CompileAccident> Zygote::compile(const NvrtcJob& job,
                                                             const std::stop_token& stop) {
   OrError<DescriptorPair> request = make_socket_pair();
   if (!request) {
-    return std::unexpected(lost(to_string(request.error())));
+    return std::unexpected(never_began(to_string(request.error())));
   }
   {
     const std::scoped_lock lock(mutex_);

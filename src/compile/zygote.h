@@ -41,7 +41,8 @@ inline constexpr int kWallTimesProcessorTime = 10;
 struct CompileAccident {
   BuildFailure::Kind kind = BuildFailure::Kind::kCrash;
   std::string detail;
-  bool lost = false;  // the zygote or the minder vanished: nothing is known about the source
+  bool lost = false;         // the zygote or the minder vanished: nothing is known about the source
+  bool never_began = false;  // lost before the compiler saw the source: no folder, descriptor or process to be had
 };
 
 // Thread-safe: any number of compilations at a time.

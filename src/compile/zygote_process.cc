@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ std::string ptx_behind(const NvrtcLibrary& nvrtc, NvrtcJob job, const NvrtcOutpu
 int work(const Server& server, const NvrtcJob& job, const std::string& scratch) {
   if (server.sandbox) {
     if (const OrError<bool> entered = enter_sandbox({server.readable, {scratch}}); !entered) {
-      (void)write_all(kResultDescriptor, pack(Fields{"lost", to_string(entered.error())}));
+      (void)write_all(kResultDescriptor, pack(Fields{"never began", to_string(entered.error())}));
       return 0;
     }
   }
@@ -183,7 +184,8 @@ int mind(const Server& server, int requester) {
   const auto request = read_request(requester);
   OrError<CompileScratch> made = CompileScratch::make(server.scratch_folder);
   if (!request || !made) {
-    answer(requester, {"lost", request ? to_string(made.error()) : "a request that cannot be read"});
+    answer(requester,
+           request ? Fields{"never began", to_string(made.error())} : Fields{"lost", "a request that cannot be read"});
     return 1;
   }
   std::optional<CompileScratch> scratch(std::move(*made));
@@ -204,7 +206,7 @@ int mind(const Server& server, int requester) {
                                      ? std::unexpected(result.error())
                                      : ChildProcess::fork(options, [&] { return work(server, request->job, name); });
   if (!worker) {
-    answer(requester, {"lost", to_string(worker.error())});
+    answer(requester, {"never began", to_string(worker.error())});
     return 1;
   }
   result->write.reset();
@@ -246,7 +248,13 @@ OrError<Server> set_up(const Fields& hello) {
         Error{hello[0], "cannot compile a trivial kernel: " + warm.log, "is libnvrtc-builtins beside it?"});
   }
   remove_abandoned_scratch(hello[1]);
-  return Server{std::move(*nvrtc), hello[1], number(hello[2]), hello[3] == "1", {hello.begin() + 4, hello.end()}};
+  rlimit own{};
+  ::getrlimit(RLIMIT_AS, &own);  // may be lower than what was asked for
+  return Server{std::move(*nvrtc),
+                hello[1],
+                std::min<std::uint64_t>(number(hello[2]), own.rlim_cur),
+                hello[3] == "1",
+                {hello.begin() + 4, hello.end()}};
 }
 
 void become_minder(const Server& server, pid_t zygote, int requester) {

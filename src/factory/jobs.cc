@@ -120,9 +120,14 @@ JobBuilder::JobBuilder(const Factory& factory, std::int32_t compile_jobs, std::c
 
 std::expected<Build, BuildFailure> JobBuilder::compile(const BuildRequest& request, const std::stop_token& stop) {
   throw_if_stopped(stop);
-  compile_slots_.acquire();
-  std::expected<Build, BuildFailure> build = factory_.compiler->compile(request, stop);
-  compile_slots_.release();
+  std::expected<Build, BuildFailure> build = [&] {
+    compile_slots_.acquire();
+    struct Slot {
+      std::counting_semaphore<>& slots;
+      ~Slot() { slots.release(); }
+    } const slot{compile_slots_};  // given back when a compile process that cannot be had ends the run, too
+    return factory_.compiler->compile(request, stop);
+  }();
   if (!build) {
     throw_if_stopped(stop);  // a child ended by a stop is no verdict on the candidate
   }

@@ -42,7 +42,10 @@ struct Prepared {
 
 void limit(const Prepared& prepared, int resource, const std::optional<std::uint64_t>& value) {
   if (value) {
-    const rlimit both{*value, *value};
+    rlimit now{};
+    ::getrlimit(static_cast<__rlimit_resource_t>(resource), &now);
+    const rlim_t lower = std::min<rlim_t>(*value, now.rlim_max);  // one that we are under ourselves can't be raised
+    const rlimit both{lower, lower};
     if (::setrlimit(static_cast<__rlimit_resource_t>(resource), &both) != 0) {
       fail(prepared, 'l');
     }

@@ -156,6 +156,29 @@ TEST_F(Crashes, OrNotTheZygoteHasTheLimitOfItsWorkers) {
 }
 #endif
 
+// No folder for the worker, as on a full disk or with a wrong TMPDIR: that refuses nobody.
+TEST_F(WithCompiler, ACompilationThatCannotBeginSaysNothingOfTheSource) {
+  ASSERT_FALSE(std::filesystem::exists("/nonexistent"));
+  auto zygote = Zygote::start({compiler().facts().library, compiler().facts().include_folders, "/nonexistent",
+                               4ULL << 30, true, test_zygote_command()});
+  ASSERT_TRUE(zygote);
+  const auto output = (*zygote)->compile({"extern \"C\" __global__ void k() {}", "candidate.cu", {}, {}}, {}, {});
+  ASSERT_FALSE(output);
+  EXPECT_TRUE(output.error().never_began);
+  EXPECT_TRUE(output.error().lost);
+
+  NvrtcSettings settings;
+  settings.scratch_folder = "/nonexistent";
+  const auto lonely = open_test_compiler(settings);
+  ASSERT_TRUE(lonely);
+  try {
+    (void)(*lonely)->compile(request("extern \"C\" __global__ void k() {}"), {});
+    FAIL() << "it compiled, or was refused";
+  } catch (const Fatal& fatal) {
+    EXPECT_NE(std::string(fatal.what()).find("no fault of the source"), std::string::npos) << fatal.what();
+  }
+}
+
 TEST_F(Crashes, OfTheWorkerIsTheCandidatesAndHarmsNoOne) {
   const auto output = compile_and_kill([this] { return worker(); }, SIGSEGV);
   ASSERT_FALSE(output);

@@ -223,6 +223,18 @@ TEST(ChildProcess, ForkRunsAFunctionAndGivesItsResult) {
   EXPECT_EQ(child->wait(10s)->code, 12);
 }
 
+TEST(ChildProcess, KeepsALimitOfItsOwnThatIsLower) {
+  ChildOptions low;
+  low.open_files = 33;
+  OrError<ChildProcess> child = ChildProcess::fork(low, [] {
+    ChildOptions options = shell("ulimit -n");
+    options.open_files = 64;
+    return output_of(options) == "33\n" ? 0 : 2;
+  });
+  ASSERT_TRUE(child);
+  EXPECT_EQ(child->wait(10s)->code, 0);
+}
+
 TEST(ChildProcess, ForkedFunctionThatThrowsExitsWithOne) {
   OrError<ChildProcess> child = ChildProcess::fork({}, []() -> int { throw Fatal("no"); });
   ASSERT_TRUE(child);
