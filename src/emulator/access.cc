@@ -234,7 +234,7 @@ void take_order_words(Binder& b) {
   const int order = b.take_one({"weak", "relaxed", "acquire", "release", "acq_rel", "volatile"});
   b.out.orders = order >= 2 && order <= 4;
   b.out.strong = order >= 1;
-  b.take_one({"cta", "cluster", "gpu", "sys"});
+  b.out.block_only = b.take_one({"cta", "cluster", "gpu", "sys"}) == 0;
 }
 
 }  // namespace kf::emulator

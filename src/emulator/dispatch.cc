@@ -70,6 +70,8 @@ void start_warp(Warp& warp) {
   warp.clock.assign(block.warps.size() + kFenceKnowledge, 0);
   warp.clock[warp.index] = 1;
   warp.lane_sync.fill(0);
+  warp.whole_sync = 0;
+  warp.part_syncs.clear();
   for (auto& stack : warp.calls) stack.clear();
   warp.stack_used.fill(0);
   warp.delayed.clear();

@@ -41,7 +41,7 @@ std::string describe_writer(const Launch& launch, const GlobalWrite& write) {
 bool ordered(const Warp& warp, int lane, const GlobalWrite& write) {
   if (write.block != warp.block->linear) return race_ordered_across(warp, write.block, write.warp, write.time);
   if (write.warp != warp.index) return warp.clock[write.warp] >= write.time;
-  return write.lane == lane || warp.lane_sync[static_cast<std::size_t>(lane)] > write.time;
+  return race_ordered_lanes(warp, lane, write.lane, write.time);
 }
 
 [[noreturn]] void racing(Warp& warp, const Inst& inst, int lane, std::uint64_t address, Access access,
@@ -51,7 +51,10 @@ bool ordered(const Warp& warp, int lane, const GlobalWrite& write) {
          Found{Checker::kRace,
                std::string("race on global memory: ") + (access == Access::kRead ? "reads " : "updates ") +
                    name_of_byte(warp, address) + ", which " + describe_writer(launch, write) +
-                   " wrote; no barrier, and no fences on both sides, lie between them",
+                   " wrote; no barrier, and no fences on both sides, lie between them" +
+                   (write.block == warp.block->linear
+                        ? ""
+                        : ": fences and atomics of a block's scope (.cta, __threadfence_block) reach no other block"),
                {source_place(launch, write.source, "wrote")}});
 }
 
@@ -129,12 +132,12 @@ void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t add
     GlobalWrites::Page* page = access == Access::kRead ? launch.writes.find(word) : launch.writes.make(word);
     if (page == nullptr) continue;
     GlobalWrite& write = (*page)[word % GlobalWrites::kPageBytes / 4];
-    const bool suspect =
-        access == Access::kRead ? !strong || !write.strong : access == Access::kAtomic && !write.strong;
+    const bool reaches = write.block == warp.block->linear || (!inst.block_only && !write.block_only);
+    const bool suspect = access != Access::kWrite && !(strong && write.strong && reaches);
     if (suspect && write.time != 0 && (write.bytes & mask) != 0 && !ordered(warp, lane, write))
       racing(warp, inst, lane, first, access, write);
     if (inst.non_coherent && (write.ever & mask) != 0) read_of_written(warp, inst, lane, first, write);
-    if (strong && write.time != 0) {
+    if (strong && reaches && write.time != 0) {
       std::uint32_t& seen = warp.fence(FenceKnowledge::kSeen);
       seen = std::max(seen, write.released);
     }
@@ -149,6 +152,7 @@ void global_race_check(Warp& warp, const Inst& inst, int lane, std::uint64_t add
     made.bytes = (again ? write.bytes | mask : mask) & 0xf;
     made.ever = (write.ever | mask) & 0xf;
     made.strong = strong;
+    made.block_only = inst.block_only;
     made.is_bulk = inst.is_bulk;
     made.proxies = launch.proxy_fences;
     write = made;

@@ -23,6 +23,7 @@ struct GlobalWrite {
   std::uint8_t bytes : 4 = 0;  // a mask of the word's four
   std::uint8_t ever : 4 = 0;   // ... of those that anybody wrote
   bool strong = false;         // atomic, relaxed, release, volatile
+  bool block_only = false;     // ... of scope .cta
   bool is_bulk = false;        // of a bulk copy: through the async proxy
   std::uint32_t proxies = 0;   // Launch::proxy_fences then
 };

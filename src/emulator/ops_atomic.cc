@@ -16,7 +16,7 @@ namespace {
 // a: address; imm: offset; mode: Space | narrow << 7; width: type; extra list: operation, elements, register
 // bytes, then for each element slots of d, b, c.
 void atomic(Warp& w, const Inst& i, Mask lanes) {
-  if (i.orders) race_fence(w);
+  if (i.orders) race_fence(w, i.block_only);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   const auto op = static_cast<Operation>(list[0]);
   const std::uint32_t elements = list[1], bytes = list[2];
@@ -45,7 +45,7 @@ void atomic(Warp& w, const Inst& i, Mask lanes) {
       if (slots[0] != kNoSlot) std::memcpy(w.regs + slots[0] + static_cast<std::size_t>(l) * bytes, &old, bytes);
     }
   }
-  if (i.orders) race_fence(w);
+  if (i.orders) race_fence(w, i.block_only);
   count_traffic(w, space, addresses, lanes, bytes * elements, true);
   w.launch->counters.atomics += static_cast<std::uint64_t>(std::popcount(lanes));
 }
@@ -132,8 +132,8 @@ bool bind_update(Binder& b, bool returns) {
 }
 
 // Memory is always consistent here; what is kept is that a lane has fenced the async proxy.
-void fence(Warp& w, const Inst&, Mask) {
-  race_fence(w);
+void fence(Warp& w, const Inst& i, Mask) {
+  race_fence(w, i.block_only);
 }
 void proxy_fence(Warp& w, const Inst&, Mask lanes) {
   const auto now = static_cast<std::uint32_t>(++w.block->events);
@@ -148,6 +148,7 @@ bool bind_atomic(Binder& b) {
   if ((op == "atom" || op == "red") && !b.in.has("async")) return bind_update(b, op == "atom");
   if (op == "fence" || op == "membar") {
     if (b.in.has("tensormap::generic")) b.refuse("tensor maps");
+    b.out.block_only = b.in.has("cta");
     b.take_rest();
     b.out.fn = b.in.text.find("proxy.async") != std::string::npos ? &proxy_fence : &fence;
     return true;

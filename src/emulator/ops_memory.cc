@@ -210,7 +210,7 @@ void load(Warp& w, const Inst& i, Mask lanes) {
       else if (const OldValue* old = old_value(w, at[l], bytes))
         from[l] = take_old(w, l, at[l], *old, bytes);
     });
-  if (i.orders) race_fence(w);
+  if (i.orders) race_fence(w, i.block_only);
   count_traffic(w, space, at, lanes, bytes, false);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   for (std::uint32_t k = 0; k < i.extras; ++k)
@@ -226,7 +226,7 @@ void gather(Warp& w, Slot slot, std::uint32_t reg_bytes, std::byte* const* to, s
 }
 
 void store(Warp& w, const Inst& i, Mask lanes) {
-  if (i.orders) race_fence(w);
+  if (i.orders) race_fence(w, i.block_only);
   const auto space = static_cast<Space>(i.mode & 0x7f);
   const std::uint32_t bytes = i.width * i.extras;
   std::byte* to[kLanes];

@@ -51,6 +51,7 @@ struct Inst {
   bool guard_negated = false;
   bool orders = false;               // acquire, release: orders other accesses of its thread
   bool strong = false;               // relaxed, volatile and stronger: may race with other strong accesses
+  bool block_only = false;           // ... of scope .cta: towards other blocks it is weak, and orders nothing
   bool is_bulk = false;              // cp.async.bulk: accesses global memory through the async proxy
   bool non_coherent = false;         // ld.global.nc, ldu: what it reads must not change
   std::uint8_t mode = 0, width = 0;  // meaning is the family's own

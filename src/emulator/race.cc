@@ -10,8 +10,7 @@ bool ordered(const Warp& warp, int lane, const Touch& earlier) {
   if (earlier.time == 0) return true;
   if (earlier.rank != warp.block->rank)
     return race_ordered_across(warp, warp.block->cluster->blocks[earlier.rank]->linear, earlier.warp, earlier.time);
-  if (earlier.warp == warp.index)
-    return earlier.lane == lane || warp.lane_sync[static_cast<std::size_t>(lane)] > earlier.time;
+  if (earlier.warp == warp.index) return race_ordered_lanes(warp, lane, earlier.lane, earlier.time);
   return warp.clock[earlier.warp] >= earlier.time;
 }
 
@@ -35,6 +34,17 @@ bool ordered(const Warp& warp, int lane, const Touch& earlier) {
 void sync_lanes(Warp& warp, Mask lanes) {
   const std::uint32_t now = ++warp.clock[warp.index];
   each_lane(lanes, [&](int l) { warp.lane_sync[static_cast<std::size_t>(l)] = now; });
+  if ((lanes | warp.exited) == kAllLanes) {
+    warp.whole_sync = now;
+    warp.part_syncs.clear();
+    return;
+  }
+  constexpr std::size_t kMostParts = 64;  // beyond that the older half counts as one of the whole warp
+  if (warp.part_syncs.size() == kMostParts) {
+    warp.whole_sync = warp.part_syncs[kMostParts / 2 - 1].time;
+    warp.part_syncs.erase(warp.part_syncs.begin(), warp.part_syncs.begin() + kMostParts / 2);
+  }
+  warp.part_syncs.push_back({now, lanes});
 }
 
 bool same_thread(const Touch& a, const Touch& b) {
@@ -42,6 +52,15 @@ bool same_thread(const Touch& a, const Touch& b) {
 }
 
 }  // namespace
+
+bool race_ordered_lanes(const Warp& warp, int lane, int earlier, std::uint32_t time) {
+  if (lane == earlier || warp.whole_sync > time) return true;
+  if (warp.lane_sync[static_cast<std::size_t>(lane)] <= time) return false;
+  Mask met = Mask{1} << earlier;  // lanes that know of it
+  for (const LaneSync& sync : warp.part_syncs)
+    if (sync.time > time && (sync.lanes & met) != 0) met |= sync.lanes;
+  return (met >> lane & 1) != 0;
+}
 
 void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint64_t offset, std::uint32_t bytes,
                 Access access) {
@@ -163,10 +182,12 @@ bool race_has_waited(const Warp& warp) {
   return warp.fence(FenceKnowledge::kWaited) != 0 || (release != 0 && warp.fence(FenceKnowledge::kAcquired) >= release);
 }
 
-void race_fence(Warp& warp) {
-  race_release(warp);
-  std::uint32_t& acquired = warp.fence(FenceKnowledge::kAcquired);
-  acquired = std::max(acquired, warp.fence(FenceKnowledge::kSeen));
+void race_fence(Warp& warp, bool block_only) {
+  if (!block_only) {
+    race_release(warp);
+    std::uint32_t& acquired = warp.fence(FenceKnowledge::kAcquired);
+    acquired = std::max(acquired, warp.fence(FenceKnowledge::kSeen));
+  }
   race_publish(warp, warp.block->fence_clock);
   race_join(warp, warp.block->fence_clock);
 }

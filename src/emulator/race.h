@@ -23,8 +23,8 @@ void race_publish(Warp& warp, std::vector<std::uint32_t>& clock);
 void race_join(Warp& warp, const std::vector<std::uint32_t>& clock);
 // A fence, or an access that acquires or releases. Blocks are ordered by a fence before a write, a strong read of what
 // was written, and a fence after it. Inside a block it is more generous: two threads that have both fenced, one after
-// the other, count as ordered, whatever flag they used.
-void race_fence(Warp& warp);
+// the other, count as ordered, whatever flag they used. One of scope .cta (`block_only`) does the latter alone.
+void race_fence(Warp& warp, bool block_only = false);
 // Across blocks, one side each, and acquiring from every release so far: barrier.cluster.arrive and wait, mbarriers of
 // cluster peers.
 void race_release(Warp& warp);
@@ -33,6 +33,9 @@ void race_acquire(Warp& warp);
 bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t index, std::uint32_t time);
 // Whether griddepcontrol.wait lies behind this warp: its own, or one of a warp that it is ordered after.
 bool race_has_waited(const Warp& warp);
+// Whether what another lane of the warp did at `time` lies before a bar.warp.sync that both, or a chain of lanes between
+// them, have come to.
+bool race_ordered_lanes(const Warp& warp, int lane, int earlier, std::uint32_t time);
 // bar.warp.sync of these lanes.
 void race_warp_sync(Warp& warp, Mask lanes);
 

@@ -34,6 +34,12 @@ inline constexpr std::size_t kFenceKnowledge = 5;
 // Why a lane does not run.
 enum class Wait : std::uint8_t { kNone, kWarpSync, kBarrier, kClusterBarrier, kExited };
 
+// A bar.warp.sync of some lanes of a warp, at the warp's time.
+struct LaneSync {
+  std::uint32_t time = 0;
+  Mask lanes = 0;
+};
+
 // A call that a lane has not returned from.
 struct CallFrame {
   static constexpr std::uint32_t kPlain = 0xffff'ffffu;
@@ -81,7 +87,9 @@ struct alignas(64) Warp {
   bool parked = false;                                     // nothing to run until another warp acts
   // Race checker: what this warp knows of each warp's time; then a word for each FenceKnowledge.
   std::vector<std::uint32_t> clock;
-  std::array<std::uint32_t, kLanes> lane_sync{};  // ... and the warp's time at each lane's last bar.warp.sync
+  std::array<std::uint32_t, kLanes> lane_sync{};  // ... and the warp's time at each lane's last bar.warp.sync,
+  std::uint32_t whole_sync = 0;                   // at the last one of all lanes that run,
+  std::vector<LaneSync> part_syncs;               // and those of fewer since then, oldest first
 
   Warp();
   ~Warp();

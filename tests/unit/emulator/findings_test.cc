@@ -122,6 +122,24 @@ TEST(Findings, MissingWarpBarrierIsARaceInsideTheWarp) {
   EXPECT_EQ(finding(head + " __syncwarp();" + tail, 32), "");
 }
 
+TEST(Findings, AWarpBarrierOrdersOnlyTheLanesOfItsMask) {
+  if (!compile_to_ptx("")) return without_nvrtc();
+  const auto found = [](const std::string& barriers) {
+    const auto ptx = compile_to_ptx(
+        "extern \"C\" __global__ void k(int* y) { __shared__ int s[32]; const int t = threadIdx.x; s[t ^ 16] = t;\n" +
+        barriers + " y[t] = s[t]; }");
+    KernelBench bench(*ptx);
+    return fault_of(bench.pointer(bench.allocate(128)).launch("k", {{1}, {32}}));
+  };
+  const std::string halves = "__syncwarp(t < 16 ? 0xffffu : 0xffff0000u);";
+  EXPECT_EQ(found("__syncwarp();"), "");
+  EXPECT_NE(found(halves).find("race on shared memory"), std::string::npos);
+  EXPECT_EQ(found("__syncwarp(1u << (t & 15) | 65536u << (t & 15));"), "");
+  // By way of lanes 0 and 16 alone: each half meets, the two meet, each half meets again.
+  EXPECT_EQ(found(halves + " if (t % 16 == 0) __syncwarp(0x10001u); " + halves), "");
+  EXPECT_NE(found(halves + " if (t % 16 == 1) __syncwarp(0x20002u);").find("race on shared memory"), std::string::npos);
+}
+
 TEST(Findings, AFlagInSharedMemoryOrdersOnlyWithFencesOnBothSides) {
   KF_NEEDS_NVRTC();
   const std::string head =

@@ -105,6 +105,9 @@ std::vector<Change> faults(const Statement& s) {
   if (starts("mbarrier.init")) all.push_back({"one arrival too few expected", with_last(s, "sub.u32")});
   if (starts("cp.async.wait_group") || starts("cp.async.bulk.wait_group"))
     all.push_back({"wait for one group less", with_number(s, 1)});
+  if (starts("fence.") || starts("membar.gl"))
+    for (const std::string_view scope : {".gpu", ".gl", ".sys"})
+      if (t.ends_with(scope)) all.push_back({"fence of its block alone", s.guard + replaced(t, scope, ".cta") + ";"});
   if (starts("shfl.sync") || starts("vote.sync"))
     all.push_back({"mask without lane 0", s.guard + t.substr(0, t.rfind(',')) + ", -2;"});
   if ((starts("ld.volatile") || starts("st.volatile") || has(t, ".relaxed.gpu.global")) && !starts("red") &&

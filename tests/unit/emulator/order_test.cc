@@ -188,5 +188,50 @@ TEST(Order, ABarrierShowsAdditionsToItsBlockAndOnlyAFenceShowsThemToOthers) {
   EXPECT_GE(runs_with_incomplete_sums(not_acquired), 3);
 }
 
+// Block 0 writes y[t] weakly and sets z[t]; block 1, or warp 1 of block 0, waits for z[t] and adds one.
+std::string found_behind_a_flag(const std::string& write, const std::string& read, bool same_block) {
+  const auto ptx = compile_to_ptx(
+      R"(#define FENCE(words) asm volatile("fence.acq_rel." words ";" ::: "memory")
+  #define SET(words) asm volatile("st." words ".global.u32 [%0], 1;" :: "l"(z + t) : "memory")
+  #define GET(words) do asm volatile("ld." words ".global.u32 %0, [%1];" : "=r"(f) : "l"(z + t) : "memory"); while (!f)
+  extern "C" __global__ void k(unsigned* z, int* y) { unsigned f, t = threadIdx.x % 32;
+    if ()" +
+      std::string(same_block ? "threadIdx.x < 32" : "blockIdx.x == 0") + ") { y[t] = 7; " + write + " } else { " +
+      read + " y[t + 32] = y[t] + 1; } }");
+  if (!ptx) return "no NVRTC";
+  KernelBench bench(*ptx, {});
+  const int z = bench.buffer(std::vector<int>(32)), y = bench.allocate(256);
+  return fault_of(bench.pointer(z).pointer(y).launch("k", {{same_block ? 1u : 2u}, {same_block ? 64u : 32u}}));
+}
+
+TEST(Order, WhatReachesOnlyItsBlockOrdersNothingTowardsAnotherOne) {
+  if (!compile_to_ptx("")) return without_nvrtc();
+  const std::string to_all = R"(FENCE("gpu"); SET("relaxed.gpu");)", from_all = R"(GET("relaxed.gpu"); FENCE("gpu");)";
+  EXPECT_EQ(found_behind_a_flag(to_all, from_all, false), "");
+  EXPECT_EQ(found_behind_a_flag(R"(SET("release.gpu");)", R"(GET("acquire.gpu");)", false), "");
+  for (const std::string write :
+       {R"(FENCE("cta"); SET("relaxed.gpu");)", R"(SET("release.cta");)", R"(FENCE("gpu"); SET("relaxed.cta");)"}) {
+    EXPECT_NE(found_behind_a_flag(write, from_all, false).find("reach no other block"), std::string::npos) << write;
+    EXPECT_EQ(found_behind_a_flag(write, from_all, true), "") << write;
+  }
+  for (const std::string read :
+       {R"(GET("relaxed.gpu"); FENCE("cta");)", R"(GET("acquire.cta");)", R"(GET("relaxed.cta"); FENCE("gpu");)"}) {
+    EXPECT_NE(found_behind_a_flag(to_all, read, false).find("reach no other block"), std::string::npos) << read;
+    EXPECT_EQ(found_behind_a_flag(to_all, read, true), "") << read;
+  }
+}
+
+TEST(Order, AtomicsOfABlocksScopeMustNotMeetThoseOfAnotherBlock) {
+  KF_COMPILE_OR_SKIP(own, "extern \"C\" __global__ void k(unsigned* z) { atomicAdd_block(z + blockIdx.x, 1u); }");
+  KF_COMPILE_OR_SKIP(shared, "extern \"C\" __global__ void k(unsigned* z) { atomicAdd_block(z, 1u); }");
+  const auto found = [](const std::string& ptx) {
+    KernelBench bench(ptx, {});
+    const int z = bench.buffer(std::vector<int>(32));
+    return fault_of(bench.pointer(z).launch("k", {{2}, {64}}));
+  };
+  EXPECT_EQ(found(own), "");
+  EXPECT_NE(found(shared).find("reach no other block"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace kf::emulator_test
