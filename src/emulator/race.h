@@ -33,8 +33,8 @@ void race_acquire(Warp& warp);
 bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t index, std::uint32_t time);
 // Whether griddepcontrol.wait lies behind this warp: its own, or one of a warp that it is ordered after.
 bool race_has_waited(const Warp& warp);
-// Whether what another lane of the warp did at `time` lies before a bar.warp.sync that both, or a chain of lanes between
-// them, have come to.
+// Whether what another lane of the warp did at `time` lies before a bar.warp.sync that both, or a chain of lanes
+// between them, have come to.
 bool race_ordered_lanes(const Warp& warp, int lane, int earlier, std::uint32_t time);
 // bar.warp.sync of these lanes.
 void race_warp_sync(Warp& warp, Mask lanes);
