@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <numeric>
 
@@ -119,12 +120,19 @@ std::string cut_line(std::string_view text, std::size_t columns) {
   return line.substr(0, bytes_of_columns(line, columns < 3 ? 0 : columns - 3)) + "...";
 }
 
+void Console::write(std::string_view text) {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stream_) == text.size();
+  if ((std::fflush(stream_) != 0 || !written) && failure_ == 0 && errno != EPIPE) {
+    failure_ = errno;
+  }
+}
+
 void Console::line(std::string_view text, Ink ink) {
   clear();
   const std::lock_guard lock(mutex_);
   const std::string shown = inked(printable(text), ink) + "\n";
-  std::fwrite(shown.data(), 1, shown.size(), stream_);
-  std::fflush(stream_);
+  write(shown);
 }
 
 void Console::progress(std::string_view text) {
@@ -134,16 +142,14 @@ void Console::progress(std::string_view text) {
   const std::lock_guard lock(mutex_);
   const std::string shown =
       "\r\033[K" + inked(cut_line(text, static_cast<std::size_t>(std::max(terminal_.columns - 1, 10))), Ink::kDim);
-  std::fwrite(shown.data(), 1, shown.size(), stream_);
-  std::fflush(stream_);
+  write(shown);
   showing_ = true;
 }
 
 void Console::clear() {
   const std::lock_guard lock(mutex_);
   if (showing_) {
-    std::fputs("\r\033[K", stream_);
-    std::fflush(stream_);
+    write("\r\033[K");
     showing_ = false;
   }
 }

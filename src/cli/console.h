@@ -56,12 +56,16 @@ class Console {
   void clear();
   std::string inked(std::string_view text, Ink ink) const;
   const Terminal& terminal() const { return terminal_; }
+  // errno of the first write that failed; 0: none did, or the reader is gone, which is its own affair.
+  int failure() const { return failure_; }
 
  private:
+  void write(std::string_view text);
   std::FILE* stream_;
   Terminal terminal_;
   std::mutex mutex_;
   bool showing_ = false;
+  int failure_ = 0;
 };
 
 // "12.3 us": four significant digits and a unit that fits.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the command line, resolves the settings, calls one command. The only place that catches Fatal.
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -63,6 +64,10 @@ int fail(const Errors& errors, int code) {
   return code;
 }
 
+void not_complete(int number) {
+  std::fprintf(stderr, "kfactory: what was printed is not complete: stdout: %s\n", std::strerror(number));
+}
+
 int start(const Options& options) {
   const OrErrors<Settings> settings = settings_for(options);
   if (!settings) {
@@ -75,7 +80,12 @@ int start(const Options& options) {
   const InterruptBridge interrupt;
   Session session{options, *settings, console, interrupt.token()};
   try {
-    return call(session);
+    const int code = call(session);
+    if (console.failure() == 0) {
+      return code;
+    }
+    not_complete(console.failure());
+    return code == exits::kDone || code == exits::kNothingWon ? exits::kCannotGoOn : code;
   } catch (const UsageError& error) {
     console.clear();
     return fail(error.errors, exits::kUsage);
@@ -90,7 +100,11 @@ int main_of(int argc, char** argv) {
   }
   const Options options = read_options(argc, argv);
   if (options.command.empty()) {
-    std::fputs(options.text.c_str(), options.exit_code == 0 ? stdout : stderr);
+    std::FILE* const stream = options.exit_code == 0 ? stdout : stderr;
+    if ((std::fputs(options.text.c_str(), stream) < 0 || std::fflush(stream) != 0) && errno != EPIPE) {
+      not_complete(errno);
+      return options.exit_code == 0 ? exits::kCannotGoOn : options.exit_code;
+    }
     return options.exit_code;
   }
   try {

@@ -215,6 +215,24 @@ class Output(Case):
         self.assertNotIn("\x1b", done.stdout)
         self.assertNotIn("\r", done.stdout)
 
+    def test_what_does_not_fit_on_a_full_disk_is_said_and_no_success(self):
+        path = self.folder / "candidate.cu"
+        path.write_text(BROKEN)
+        for arguments in [("--help",), ("config", "show"), ("eval", SPEC, path, "--device", "none", "--json")]:
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([BINARY, *map(str, arguments)], cwd=self.folder, env=self.environment, text=True,
+                                      stdout=full, stderr=subprocess.PIPE, timeout=240)
+            self.assertIn("stdout: No space left on device", done.stderr)
+            self.assertEqual(done.returncode, 1, arguments)
+
+    def test_a_reader_that_leaves_early_is_no_fault(self):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        done = subprocess.run([BINARY, "config", "show"], cwd=self.folder, env=self.environment, text=True, stdout=theirs,
+                              stderr=subprocess.PIPE, timeout=60)
+        os.close(theirs)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_terminal_gets_colour_unless_no_color_is_set(self):
         path = self.folder / "candidate.cu"
         path.write_text(BROKEN)
