@@ -103,18 +103,22 @@ bool only_immutable(const std::filesystem::path& file) {
 }
 
 std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& file, bool write) {
-  const int flags = write ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY;
+  // A reader may write too, as far as SQLite knows: one that may not leaves the -wal and -shm that it had to make.
+  // Where it is the last to close the file it puts a killed writer's journal into it; beside a writer it changes
+  // nothing.
+  const int flags = SQLite::OPEN_READWRITE | (write ? SQLite::OPEN_CREATE : 0);
   auto database = std::make_unique<SQLite::Database>(file.string(), flags, kBusyMilliseconds);
   if (!write) {
     try {
       pragma(*database, "user_version");  // the first real access
+      database->exec("PRAGMA query_only = ON");
     } catch (const SQLite::Exception& fault) {
       if (fault.getErrorCode() != SQLITE_CANTOPEN && fault.getErrorCode() != SQLITE_READONLY) {
         throw;
       }
       if (only_immutable(file)) {
         const std::string uri = "file:" + std::filesystem::absolute(file).string() + "?immutable=1";
-        database = std::make_unique<SQLite::Database>(uri, flags | SQLite::OPEN_URI, kBusyMilliseconds);
+        database = std::make_unique<SQLite::Database>(uri, SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyMilliseconds);
       }
     }
   }
@@ -145,6 +149,9 @@ std::string damage_report(SQLite::Database& database, const std::string& reason)
 bool ledger_has_begun(const std::filesystem::path& file) {
   std::error_code none;
   const bool there = std::filesystem::exists(file, none);
+  if (there && !std::filesystem::is_regular_file(file, none)) {  // a pipe would be waited for
+    throw Fatal(file.string() + " is no ledger, but a folder, a pipe or a device; take another folder");
+  }
   const std::uintmax_t size = there ? std::filesystem::file_size(file, none) : 0;
   if (there && size == 0) {
     refuse_emptied(file);
@@ -178,8 +185,9 @@ std::unique_ptr<SQLite::Database> open_ledger_file(const std::filesystem::path& 
     if (fault.getErrorCode() == SQLITE_NOTADB) {
       throw Fatal(name + " is not a ledger, or its beginning is destroyed (" + reason + "); take another folder");
     }
-    if (is_damage(fault) && handle != nullptr) {
-      throw Fatal(name + damage_report(*database_file, reason));
+    if (is_damage(fault)) {
+      throw Fatal(name + (handle != nullptr ? damage_report(*database_file, reason)
+                                            : " is damaged (" + reason + "): no record can be read; " + kRecover));
     }
     throw Fatal(name + " cannot be opened: " + reason + "; " + way_out(fault));
   }

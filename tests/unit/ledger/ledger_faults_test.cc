@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstring>
+#include <functional>
 
 #include <kfactory/error.h>
 #include "ledger/sqlite_ledger.h"
@@ -251,6 +253,30 @@ TEST_F(DamagedLedger, NeverCrashesAtAnyTruncation) {
     EXPECT_THAT(fatal_of([&] { SqliteLedger(file_, kWrite); }),
                 testing::AnyOf(HasSubstr("damaged"), HasSubstr("not a ledger")))
         << size;
+  }
+}
+
+TEST_F(DamagedLedger, IsCalledDamagedByAReaderTooWhereNothingIsLeft) {
+  const std::string whole = content_of(file_);
+  std::filesystem::remove(file_.string() + "-wal");
+  for (const std::size_t size : {600, 4096, 8192}) {
+    std::ofstream(file_, std::ios::binary | std::ios::trunc).write(whole.data(), static_cast<std::streamsize>(size));
+    const std::string error = fatal_of([&] { SqliteLedger(file_, kRead); });
+    EXPECT_THAT(error, AllOf(HasSubstr("damaged"), testing::Not(HasSubstr("permission")))) << size;
+  }
+}
+
+TEST_F(DamagedLedger, RefusesWhatIsNoFileWithoutWaitingForIt) {
+  for (const auto& make : std::vector<std::function<void()>>{
+           [&] { ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0); },
+           [&] { std::filesystem::create_directory(file_); },
+           [&] { std::filesystem::create_symlink("/dev/zero", file_); },
+       }) {
+    std::filesystem::remove(file_);
+    make();
+    for (const auto mode : {kRead, kWrite}) {
+      EXPECT_THAT(fatal_of([&] { SqliteLedger(file_, mode); }), HasSubstr("a folder, a pipe or a device"));
+    }
   }
 }
 
