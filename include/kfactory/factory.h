@@ -115,6 +115,7 @@ RunResult run_factory(const Factory& factory, const RunSettings& settings, std::
 // One candidate's straight line: audit, compile, plan, check, time, score. Used by run, eval and bench.
 struct EvaluationSettings {
   std::vector<std::string> time_cases;   // case ids; empty: all of "time"
+  std::int32_t scaled_cases = 0;         // timed cases that an emulator's figures are scaled to; 0: all
   std::vector<std::string> check_cases;  // empty: all of "check"; timed cases are verified while they are timed
   bool time = true, confirm = false, held_out = false;
   bool cliffs = false;  // after timing: close neighbours of timed cases must not be much slower; every confirmation

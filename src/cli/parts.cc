@@ -217,6 +217,11 @@ Factory judging_factory(const Spec& spec, const Machine& machine, Compiler& comp
 EvaluationSettings evaluation_settings(const Session& session, const Spec& spec, const DeviceFacts& facts) {
   EvaluationSettings settings;
   settings.time_cases = timed_cases(session, spec, facts);
+  const std::string& wanted = session.options.cases;
+  settings.scaled_cases = wanted == "all" ? 0
+                          : wanted.empty() || wanted == "screen"
+                              ? static_cast<std::int32_t>(session.settings.count("run.screen_cases"))
+                              : static_cast<std::int32_t>(settings.time_cases.size());
   settings.time = !session.options.no_time;
   settings.max_variants = static_cast<std::int32_t>(session.settings.count("run.max_variants"));
   settings.margin = session.settings.share("run.margin");

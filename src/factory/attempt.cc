@@ -147,6 +147,7 @@ EvaluationSettings evaluation_settings(const AttemptTask& task) {
   const RunSettings& run = *task.settings;
   EvaluationSettings settings;
   settings.time_cases = screening_cases(*task.factory->spec, task.factory->facts, run.screen_cases);
+  settings.scaled_cases = run.screen_cases;
   settings.max_variants = run.max_variants;
   settings.max_quads = kScreenQuads;
   settings.margin = run.margin;

@@ -44,6 +44,7 @@ Candidate BaselineTuning::settled(const Factory& factory, JobBuilder& jobs, cons
   }
   EvaluationSettings everywhere = settings;
   everywhere.time_cases.clear();
+  everywhere.scaled_cases = 0;
   Settled settled = settle_tune(factory, jobs, baseline, everywhere, stop);
   if (factory.ledger != nullptr) {
     write_settled_baseline(*factory.ledger, name, settled.candidate ? settled.candidate->source : "", settled.notes);

@@ -45,9 +45,9 @@ const Case& case_named(const Spec& spec, const std::string& id) {
   throw Fatal("spec " + spec.name + " has no case \"" + id + "\"");
 }
 
-std::vector<Case> named_or_all(const Spec& spec, const std::vector<std::string>& ids, std::string_view set) {
+std::vector<Case> named_or(const Spec& spec, const std::vector<std::string>& ids, std::vector<Case> all) {
   if (ids.empty()) {
-    return set_of(spec, set);
+    return all;
   }
   std::vector<Case> cases;
   for (const std::string& id : ids) {
@@ -56,8 +56,18 @@ std::vector<Case> named_or_all(const Spec& spec, const std::vector<std::string>&
   return cases;
 }
 
-std::string_view timed_set(const Spec& spec, const DeviceFacts& facts) {
-  return facts.kind == "emulator" && !set_of(spec, "emulate").empty() ? "emulate" : "time";
+// What is timed on this device. An emulator takes the emulate cases, or without any the timed ones that are small
+// enough.
+std::vector<Case> timed_here(const Spec& spec, const DeviceFacts& facts) {
+  if (facts.kind != "emulator") {
+    return set_of(spec, "time");
+  }
+  std::vector<Case> cases = set_of(spec, "emulate");
+  if (cases.empty()) {
+    cases = set_of(spec, "time");
+    std::erase_if(cases, [](const Case& of) { return elements_of(of) > kEmulatorCase; });
+  }
+  return cases;
 }
 
 // Neighbours of what is timed on this device, and on a GPU one case of more than 2^31 elements; none that is in
@@ -65,7 +75,7 @@ std::string_view timed_set(const Spec& spec, const DeviceFacts& facts) {
 std::vector<Case> generated(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings,
                             const std::vector<Case>& known) {
   const bool emulated = facts.kind == "emulator";
-  const std::vector<Case>& timed = set_of(spec, timed_set(spec, facts));
+  const std::vector<Case> timed = timed_here(spec, facts);
   const std::uint64_t seed = seed_for(settings.secret, Purpose::kConfirm, settings.variant, "neighbours", 0);
   std::vector<Case> made = neighbours(spec, timed, seed, emulated ? kEmulatedNeighbourBytes : kNeighbourBytes,
                                       emulated ? kEmulatedNeighbours : kNeighbours);
@@ -177,12 +187,15 @@ std::int64_t elements_of(const Case& of) {
 
 ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings) {
   ChosenCases chosen;
-  chosen.time = named_or_all(spec, settings.time_cases, timed_set(spec, facts));
+  chosen.time = named_or(spec, settings.time_cases, timed_here(spec, facts));
+  if (settings.time && chosen.time.empty() && !set_of(spec, "time").empty()) {
+    chosen.notes.emplace_back("nothing is estimated: each timed case has more than 2^20 elements; add emulate cases");
+  }
   std::vector<Case> check;
   const auto add = [&](const std::string& name, std::vector<Case> cases) {
     add_set(name, std::move(cases), facts, check, chosen);
   };
-  add("check", named_or_all(spec, settings.check_cases, "check"));
+  add("check", named_or(spec, settings.check_cases, set_of(spec, "check")));
   if (settings.held_out) {
     add("held_out", set_of(spec, "held_out"));
     add("neighbours", generated(spec, facts, settings, check));
@@ -191,7 +204,7 @@ ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const Evalu
     add("time", chosen.time);
   }
   if (std::ranges::any_of(chosen.checked, [](const CheckedSet& of) { return of.left_out > 0; })) {
-    chosen.notes.push_back("checked: " + to_string(chosen.checked));
+    chosen.notes.push_back("cases to check: " + to_string(chosen.checked));
   }
   std::ranges::stable_sort(check, {}, elements_of);
   move_probes(check, chosen);
@@ -205,7 +218,7 @@ std::vector<Case> small_enough_for_emulator_first(std::vector<Case> cases) {
 }
 
 std::vector<Case> cases_for_emulator_first(const Spec& spec, const EvaluationSettings& settings) {
-  std::vector<Case> small = named_or_all(spec, settings.check_cases, "check");
+  std::vector<Case> small = named_or(spec, settings.check_cases, set_of(spec, "check"));
   if (settings.held_out) {
     std::ranges::copy(set_of(spec, "held_out"), std::back_inserter(small));
   }
@@ -233,7 +246,7 @@ std::vector<Case> cases_for_emulator_first(const Spec& spec, const EvaluationSet
 }
 
 std::vector<std::string> screening_cases(const Spec& spec, const DeviceFacts& facts, std::int32_t count) {
-  std::vector<Case> cases = set_of(spec, timed_set(spec, facts));
+  std::vector<Case> cases = timed_here(spec, facts);
   std::ranges::stable_sort(cases, {}, elements_of);
   const auto quick = static_cast<std::size_t>(
       std::ranges::count_if(cases, [](const Case& of) { return bytes_of(of) <= kScreenBytes; }));
@@ -290,7 +303,7 @@ std::vector<CheckPoint> influence_points(const Spec& spec, const DeviceFacts& fa
   const bool emulated = facts.kind == "emulator";
   const std::int64_t most = emulated ? kEmulatedInfluence : kInfluence;
   std::vector<Case> timed;
-  for (const Case& of : set_of(spec, timed_set(spec, facts))) {
+  for (const Case& of : timed_here(spec, facts)) {
     if (std::optional<Case> cut = slim(spec, of, most)) {
       timed.push_back(std::move(*cut));
     }
@@ -317,6 +330,7 @@ std::vector<CheckPoint> influence_points(const Spec& spec, const DeviceFacts& fa
 }
 
 std::vector<AdmissionRow> timed_among_checked(const Spec& spec, const DeviceFacts& facts) {
+  const bool emulated = facts.kind == "emulator";
   const auto with_of = [](const Case& of) {
     std::set<std::string> names;
     for (const Tensor& tensor : of.tensors) {
@@ -324,27 +338,38 @@ std::vector<AdmissionRow> timed_among_checked(const Spec& spec, const DeviceFact
     }
     return names;
   };
+  // Of an emulator's figures the timed cases are part too: they are what those are scaled to.
+  std::vector<Case> timed = timed_here(spec, facts);
+  const std::size_t here = timed.size();
+  if (emulated && !set_of(spec, "emulate").empty()) {
+    std::ranges::copy(set_of(spec, "time"), std::back_inserter(timed));
+  }
   std::vector<AdmissionRow> rows;
-  const std::vector<Case>& timed = set_of(spec, timed_set(spec, facts));
   for (const Case& of : timed) {
     const bool covered = std::ranges::any_of(set_of(spec, "check"), [&](const Case& check) {
-      return check.types == of.types && with_of(check) == with_of(of) && elements_of(check) > 0;
+      return check.types == of.types && with_of(check) == with_of(of) && elements_of(check) > 0 &&
+             (!emulated || elements_of(check) <= kEmulatorCase);
     });
     if (!covered) {
-      rows.push_back(
-          {"timed case " + of.id.value, "is also checked",
-           "no check case has its types and optional tensors, so no hostile contents are tried on them; add one",
-           false});
+      rows.push_back({"timed case " + of.id.value, "is also checked",
+                      std::string("no check case ") + (emulated ? "of at most 2^20 elements " : "") +
+                          "has its types and optional tensors, so no hostile contents are tried on them; add one",
+                      false});
     }
   }
+  if (emulated && here == 0 && !set_of(spec, "time").empty()) {
+    rows.push_back({"emulate cases", "something is small enough to be executed",
+                    "the spec has none, and each of its timed cases has more than 2^20 elements; add an emulate set of "
+                    "small cases: the emulator's figures are of these, scaled to the timed ones",
+                    false});
+  }
   if (rows.empty() && !timed.empty()) {
-    rows.push_back(
-        {"timed cases", "are also checked",
-         "all " + std::to_string(timed.size()) +
-             ": types and optional tensors occur among the check cases; timed launches are compared with the "
-             "reference at full size" +
-             (facts.kind == "emulator" ? std::string() : ", and a confirmation checks every one"),
-         true});
+    rows.push_back({"timed cases", "are also checked",
+                    "all " + std::to_string(timed.size()) + ": types and optional tensors occur among the check cases" +
+                        (emulated ? "; full size needs a GPU"
+                                  : "; timed launches are compared with the reference at full size, and a confirmation "
+                                    "checks every one"),
+                    true});
   }
   return rows;
 }

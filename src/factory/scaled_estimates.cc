@@ -21,25 +21,24 @@ std::int64_t bytes_of(const Work& work) {
 struct Source {
   const CaseTiming* timing = nullptr;
   Work work;
-  bool same_kind = false;  // types and optional tensors
 };
 
-// Where the counts for `timed` come from; nullopt: nothing that ran has work to be scaled by.
+// Where the counts for `timed` come from: the largest case of its types and optional tensors that ran and has work to
+// scale by. Another kind says nothing: a kernel may treat it otherwise, or not at all.
 std::optional<Source> source_for(const Spec& spec, const Measurement& measurement, const Case& timed) {
   std::optional<Source> best;
   for (const CaseTiming& timing : measurement.cases) {
     const Case* of = case_called(spec, timing.case_id);
-    if (of == nullptr || timing.counts.empty() || !timing.scaled_from.empty()) {
+    if (of == nullptr || timing.counts.empty() || !timing.scaled_from.empty() || of->types != timed.types ||
+        of->absent != timed.absent) {
       continue;
     }
     const OrError<Work> work = work_of(spec, *of);
     if (!work || bytes_of(*work) <= 0) {
       continue;
     }
-    const Source source{&timing, *work, of->types == timed.types && of->absent == timed.absent};
-    const auto rank = [](const Source& s) { return std::pair(s.same_kind, bytes_of(s.work)); };
-    if (!best || rank(source) > rank(*best)) {
-      best = source;
+    if (!best || bytes_of(*work) > bytes_of(best->work)) {
+      best = Source{&timing, *work};
     }
   }
   return best;
@@ -83,12 +82,11 @@ std::optional<std::vector<LaunchCounts>> scaled_launches(const std::vector<Launc
 
 std::vector<Case> cases_to_scale_to(const Spec& spec, const EvaluationSettings& settings) {
   const auto timed = spec.cases.find("time");
-  if (timed == spec.cases.end() || settings.time_cases.empty()) {
+  if (timed == spec.cases.end() || settings.scaled_cases <= 0) {
     return timed == spec.cases.end() ? std::vector<Case>() : timed->second;
   }
   std::vector<Case> chosen;
-  for (const std::string& id :
-       screening_cases(spec, DeviceFacts{}, static_cast<std::int32_t>(settings.time_cases.size()))) {
+  for (const std::string& id : screening_cases(spec, DeviceFacts{}, settings.scaled_cases)) {
     chosen.push_back(*case_called(spec, id));
   }
   return chosen;
@@ -105,7 +103,7 @@ std::vector<CaseTiming> scaled_estimates(const Spec& spec, const DeviceFacts& fa
     const OrError<Work> work = work_of(spec, of);
     if (!source || !work || bytes_of(*work) <= 0) {
       notes.push_back("no estimate for " + of.id.value +
-                      ": the spec's work, or that of the cases that ran, is unknown");
+                      ": no case of its types and optional tensors ran, or the spec's work is unknown");
       continue;
     }
     const double bytes_ratio = ratio(bytes_of(*work), bytes_of(source->work), 1);

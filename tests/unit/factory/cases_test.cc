@@ -33,8 +33,9 @@ TEST(ChooseCases, SaysWhatTheEmulatorLeavesOut) {
   EXPECT_EQ(sizes(chosen.check), (std::vector<std::int64_t>{8, 60000}));
   EXPECT_EQ(sizes(chosen.time), std::vector<std::int64_t>{1024});
   ASSERT_EQ(chosen.notes.size(), 1U);
-  EXPECT_EQ(chosen.notes[0],
-            "checked: 3 of 4 check cases (the others were left out: cases of more than 2^20 elements need a GPU)");
+  EXPECT_EQ(
+      chosen.notes[0],
+      "cases to check: 3 of 4 check cases (the others were left out: cases of more than 2^20 elements need a GPU)");
 }
 
 TEST(ChooseCases, CountsHeldOutCasesThatTheEmulatorLeavesOutAsLeftOut) {
@@ -72,6 +73,21 @@ TEST(ChooseCases, AddsHeldOutAndTimedCasesToAConfirmation) {
   EXPECT_EQ(to_string(chosen.checked),
             "4 check cases, 1 held-out cases, 12 generated cases, 3 timed "
             "cases");
+}
+
+TEST(ChooseCases, WithoutEmulateCasesAnEmulatorTakesTheTimedOnesThatAreSmallEnough) {
+  DeviceFacts emulated = gpu_facts();
+  emulated.kind = "emulator";
+  Spec spec = small_spec();
+  spec.cases.erase("emulate");
+  const std::size_t all = choose_cases(spec, gpu_facts(), {}).time.size();
+  const ChosenCases chosen = choose_cases(spec, emulated, {});
+  EXPECT_LT(chosen.time.size(), all);
+  for (const Case& of : chosen.time) {
+    EXPECT_LE(elements_of(of), 1 << 20) << of.id.value;
+  }
+  EXPECT_TRUE(std::ranges::any_of(chosen.notes,
+                                  [](const std::string& note) { return note.starts_with("nothing is estimated: "); }));
 }
 
 TEST(ChooseCases, NamesACaseThatIsNotThere) {

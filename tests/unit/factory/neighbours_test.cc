@@ -218,6 +218,21 @@ TEST(TimedAmongChecked, NamesATypeThatNoCheckCaseHas) {
   EXPECT_NE(rows[0].name.find("T=bfloat16"), std::string::npos);
 }
 
+TEST(TimedAmongChecked, OnAnEmulatorTimedCasesAreMeantTooAndCheckCasesThatRunThere) {
+  DeviceFacts emulated = large_device();
+  emulated.kind = "emulator";
+  Spec spec = rows_spec("[]", R"([{"M": 16384, "N": 65536}])");
+  const auto first_row = [&] { return timed_among_checked(spec, emulated).front(); };
+  EXPECT_FALSE(first_row().ok);  // nothing small enough to be executed
+  EXPECT_NE(first_row().found.find("add an emulate set"), std::string::npos) << first_row().found;
+  spec.cases["emulate"] = {spec.cases["check"].front()};
+  EXPECT_TRUE(first_row().ok) << first_row().found;
+  EXPECT_EQ(first_row().found.find("reference at full size"), std::string::npos);
+  std::erase_if(spec.cases["check"], [&](const Case& of) { return of.types != spec.cases["emulate"].front().types; });
+  EXPECT_FALSE(first_row().ok);  // the other type is timed, and nothing of it is checked
+  EXPECT_EQ(first_row().name.find("timed case time/"), 0U) << first_row().name;
+}
+
 TEST(CheckPoints, GiveLargeCasesTheirOwnFamilyAndTheMixedOne) {
   const Spec spec = rows_spec("[]", R"([{"M": 4096, "N": 4096}])");
   const std::vector<CheckPoint> points = check_points(spec, {spec.cases.at("time")[0]}, true, Purpose::kCheck, {});

@@ -103,11 +103,24 @@ TEST(ScaledEstimates, APlanOfOtherLaunchesIsNotScaled) {
   EXPECT_THAT(notes[0], HasSubstr("for 3 of 3 timed cases: there its plan launches other kernels"));
 }
 
-TEST(ScaledEstimates, ChooseAsManyTimedCasesAsRan) {
+TEST(ScaledEstimates, AreNotMadeFromCasesOfOtherTypes) {
+  Spec spec = small_spec();
+  std::vector<Case>& timed = spec.cases.at("time");
+  timed[1].types["T"] = Dtype::kBfloat16;
+  std::vector<std::string> notes;
+  const std::vector<Arm> arms{planned("candidate", timed), planned("baseline:naive", timed)};
+  const std::vector<CaseTiming> made = scaled_estimates(spec, emulated(), ran(spec), timed, arms, notes);
+  EXPECT_EQ(made.size(), 2u);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0], HasSubstr("no estimate for " + timed[1].id.value + ": no case of its types"));
+}
+
+TEST(ScaledEstimates, AreOfAsManyTimedCasesAsAskedFor) {
   const Spec spec = small_spec();
   EvaluationSettings settings;
-  EXPECT_EQ(cases_to_scale_to(spec, settings).size(), 3u);
   settings.time_cases = {spec.cases.at("emulate")[0].id.value};
+  EXPECT_EQ(cases_to_scale_to(spec, settings).size(), 3u);  // however few of them run here
+  settings.scaled_cases = 1;
   const std::vector<Case> one = cases_to_scale_to(spec, settings);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].set, "time");
