@@ -110,9 +110,9 @@ std::string damage_text(const Mismatch& damage) {
   text += damage.class_errors > 0
               ? ", " + std::to_string(damage.class_errors) + " NaN or infinite where they must not be, or the reverse"
               : "";
-  text += "\n- wrong rows " + std::to_string(damage.wrong_rows) + " of " + std::to_string(damage.rows) +
-          ", wrong columns " + std::to_string(damage.wrong_columns) + " of " + std::to_string(damage.columns) +
-          "; between " + index(damage.first_index) + " and " + index(damage.last_index) + "\n";
+  text += "\n- in " + std::to_string(damage.wrong_rows) + " of the " + std::to_string(damage.rows) + " rows and " +
+          std::to_string(damage.wrong_columns) + " of the " + std::to_string(damage.columns) + " columns; between " +
+          index(damage.first_index) + " and " + index(damage.last_index) + "\n";
   if (!damage.shape.empty()) {
     text += "- shape of the damage: " + safe_line(damage.shape, 600) + "\n";
   }

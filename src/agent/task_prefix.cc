@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/task_prefix.h"
 
+#include <kfactory/integers.h>
+
 #include <algorithm>
 
 #include "agent/case_text.h"
@@ -92,19 +94,41 @@ std::string constraints_text(const Spec& spec) {
   return text;
 }
 
+std::string errors_text(const Bound& bound) {
+  std::string text = "ulp " + decimal(bound.ulp, 2) + ", acc " + decimal(bound.acc, 2) + ", cond " +
+                     (bound.condition.empty() ? "|ref|" : "`" + bound.condition + "` of the reference");
+  if (bound.rms > 0) {
+    text += "; over each " + (bound.region.empty() ? "tensor" : "region [" + joined(bound.region, ", ") + "]") +
+            " the RMS error may be " + decimal(bound.rms, 6) + " of the RMS of ref";
+  }
+  if (!bound.exact.empty()) {
+    text += "; on contents of " + joined(bound.exact, ", ") + ", where float32 is exact, it must be ref, rounded once";
+  }
+  return text;
+}
+
+std::string excused_text(const Bound& bound) {
+  std::string text;
+  if (!bound.ties_of.empty()) {
+    text += "; any index along " + bound.ties_along + " is right whose value in `" + bound.ties_of +
+            "` equals the value at the reference's index, none twice in a row";
+  }
+  if (bound.ill_conditioned > 0) {
+    text += "; " + decimal(100 * bound.ill_conditioned, 4) +
+            " % of the elements may differ where moving the inputs by one float32 ulp moves ref as far";
+  }
+  return text;
+}
+
 std::string tolerance_text(const Spec& spec) {
   std::string text =
       "Per element `|out - ref| <= ulp * (one unit in the last place of the output's type at ref) + acc * 2^-24 * "
       "cond`; NaN and "
       "infinities where the reference has them. Integers: equal.\n\n";
   for (const auto& [output, bound] : spec.tolerance) {
-    text += "- `" + output + "`: ulp " + decimal(bound.ulp, 2) + ", acc " + decimal(bound.acc, 2) + ", cond " +
-            (bound.condition.empty() ? "|ref|" : "`" + bound.condition + "` of the reference");
-    if (bound.rms > 0) {
-      text += "; over each " + (bound.region.empty() ? "tensor" : "region [" + joined(bound.region, ", ") + "]") +
-              " the RMS error may be " + decimal(bound.rms, 6) + " of the RMS of ref";
-    }
-    text += "\n";
+    const auto tensor = std::ranges::find(spec.tensors, output, &TensorSpec::name);
+    const bool integers = tensor != spec.tensors.end() && only_integers(spec, tensor->dtype);
+    text += "- `" + output + "`: " + (integers ? "integers, equal" : errors_text(bound)) + excused_text(bound) + "\n";
   }
   return text;
 }

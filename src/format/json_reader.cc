@@ -48,13 +48,16 @@ bool JsonAt::check(const JsonShape& shape) const {
   for (const JsonKey& key : shape.keys) {
     known.emplace_back(key.name);
   }
+  std::vector<std::string> mistyped;  // what unknown keys were most likely meant to be: said once, not missing too
   for (const auto& [name, value] : node_->members) {
     if (std::ranges::find(known, name) == known.end()) {
       (*this)[name].error("unknown key \"" + name + "\"; allowed here: " + joined(known), did_you_mean(name, known));
+      mistyped.push_back(nearest_name(name, known));
     }
   }
   for (const JsonKey& key : shape.keys) {
-    if (key.required && node_->member(key.name) == nullptr) {
+    const bool said = std::ranges::find(mistyped, key.name) != mistyped.end();
+    if (key.required && !said && node_->member(key.name) == nullptr) {
       error("the key \"" + std::string(key.name) + "\" is missing");
     }
   }

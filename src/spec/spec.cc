@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <kfactory/integers.h>
 #include <kfactory/spec.h>
 
 #include <algorithm>
@@ -148,6 +149,18 @@ OrErrors<Spec> load_spec(const std::string& path) {
   }
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   return parse(*text, path, [&](const std::string& name) { return read_text(folder / name, name); });
+}
+
+bool only_integers(const Spec& spec, const std::string& dtype) {
+  if (const auto known = dtype_from_string(dtype)) {
+    return !is_floating(*known);
+  }
+  for (const auto& [name, dtypes] : spec.types) {
+    if (name == dtype) {
+      return std::ranges::none_of(dtypes, is_floating);
+    }
+  }
+  return false;
 }
 
 Scope scope_of(const Spec& spec, const Case& of) {

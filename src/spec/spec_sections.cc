@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reference, tolerance, work, families, relations, limits, objective and baselines.
 #include <kfactory/family.h>
+#include <kfactory/integers.h>
 
 #include <algorithm>
 
@@ -46,18 +47,6 @@ SourceFile read_file(const JsonAt& at, const FileReader& read) {
     at.error(content.error().what, content.error().hint);
   }
   return file;
-}
-
-bool only_integers(const Spec& spec, const std::string& dtype) {
-  if (const auto known = dtype_from_string(dtype)) {
-    return !is_floating(*known);
-  }
-  for (const auto& [name, dtypes] : spec.types) {
-    if (name == dtype) {
-      return std::ranges::none_of(dtypes, is_floating);
-    }
-  }
-  return false;
 }
 
 std::vector<std::string> read_region(const JsonAt& at, const TensorSpec& output) {
@@ -132,27 +121,47 @@ void read_ties(const JsonAt& at, const Spec& spec, const TensorSpec& output, Bou
 
 constexpr double kMostIllConditioned = 0.01;
 
-Bound read_bound(const JsonAt& at, const Spec& spec, const TensorSpec& output) {
-  Bound bound;
+// Integers are compared for equality: a figure for rounding errors would be ignored, so it is refused.
+void refuse_errors_of_integers(const JsonAt& at, const TensorSpec& output) {
+  for (const std::string_view key : {"ulp", "acc", "cond", "rms", "region", "exact"}) {
+    if (at[key].present()) {
+      at[key].error("\"" + output.name + "\" is an output of integers, which must be equal: \"" + std::string(key) +
+                        "\" would change nothing; allowed: ties, ill_conditioned",
+                    "docs/formats/spec.md, Rounding to integers, says how honest kernels agree on them");
+    }
+  }
+}
+
+void read_errors(const JsonAt& at, const Spec& spec, const TensorSpec& output, Bound& bound) {
   bound.ulp = at["ulp"].number(0.0, 1.0);
   bound.acc = at["acc"].number(0.0, 0.0);
   bound.condition = at["cond"].string();
   bound.rms = at["rms"].number(0.0, 0.0);
   bound.region = read_region(at["region"], output);
   bound.exact = read_exact(at["exact"], spec);
-  read_ties(at["ties"], spec, output, bound);
-  bound.ill_conditioned = at["ill_conditioned"].number(0.0, 0.0);
-  if (bound.ill_conditioned > kMostIllConditioned) {
-    at["ill_conditioned"].error(
-        "found " + number_text(bound.ill_conditioned) + "; at most 0.01 of an output may be left out",
-        "draw the inputs from families that stay away from the operation's jumps");
-  }
   if (at["cond"].present() && (!bound.condition.ends_with("__cond") || bound.condition.size() == 6)) {
     at["cond"].error("found \"" + bound.condition + "\"; a condition's name ends in __cond, as in \"" + output.name +
                      "__cond\"");
   }
   if (!bound.region.empty() && bound.rms == 0.0) {
     at["region"].error("a region without \"rms\" has no effect", "give \"rms\" a value above 0");
+  }
+}
+
+Bound read_bound(const JsonAt& at, const Spec& spec, const TensorSpec& output) {
+  Bound bound;
+  if (only_integers(spec, output.dtype)) {
+    refuse_errors_of_integers(at, output);
+    bound.ulp = 0.0;
+  } else {
+    read_errors(at, spec, output, bound);
+  }
+  read_ties(at["ties"], spec, output, bound);
+  bound.ill_conditioned = at["ill_conditioned"].number(0.0, 0.0);
+  if (bound.ill_conditioned > kMostIllConditioned) {
+    at["ill_conditioned"].error(
+        "found " + number_text(bound.ill_conditioned) + "; at most 0.01 of an output may be left out",
+        "draw the inputs from families that stay away from the operation's jumps");
   }
   return bound;
 }
@@ -202,16 +211,22 @@ void read_reference(const JsonAt& at, const FileReader& read, Spec& spec) {
 void read_tolerance(const JsonAt& root, Spec& spec) {
   const JsonAt at = root["tolerance"];
   const std::vector<std::string> outputs = tensor_names(spec, false);
+  std::vector<std::string> mistyped;
   for (const auto& [name, value] : at.members()) {
     if (std::ranges::find(outputs, name) == outputs.end()) {
       value.error("\"" + name + "\" is no output; outputs: " + joined(outputs), did_you_mean(name, outputs));
+      mistyped.push_back(nearest_name(name, outputs));
     } else if (value.check(spec_json::kTolerance)) {
       spec.tolerance[name] = read_bound(value, spec, *find_tensor(spec, name));
     }
   }
   for (const std::string& name : outputs) {
-    const bool integers = only_integers(spec, find_tensor(spec, name)->dtype);
-    if (!spec.tolerance.contains(name) && !integers && at.is(JsonNode::Kind::kObject) && !at[name].present()) {
+    const std::string& dtype = find_tensor(spec, name)->dtype;
+    const bool known =
+        dtype_from_string(dtype) ||
+        std::ranges::find(spec.types, dtype, &decltype(spec.types)::value_type::first) != spec.types.end();
+    const bool said = !known || at[name].present() || std::ranges::find(mistyped, name) != mistyped.end();
+    if (!said && !only_integers(spec, dtype) && at.is(JsonNode::Kind::kObject)) {
       at.error("the output \"" + name + "\" has no tolerance", "for example {\"ulp\": 1, \"acc\": 2}");
     }
     if (!spec.tolerance.contains(name)) {

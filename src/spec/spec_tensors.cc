@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Types, axes, inputs and outputs.
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "format/nearest.h"
@@ -19,11 +20,22 @@ std::vector<std::string> dtype_names() {
   return names;
 }
 
+// The dtype or type that was most likely meant. Another width is no slip of the finger: "int4" is not "int64".
+std::string dtype_hint(const std::string& name, std::vector<std::string> known) {
+  const auto digits = [](const std::string& of) {
+    std::string text;
+    std::ranges::copy_if(of, std::back_inserter(text), [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+  };
+  std::erase_if(known, [&](const std::string& other) { return digits(other) != digits(name); });
+  return did_you_mean(name, known);
+}
+
 std::optional<Dtype> read_dtype(const JsonAt& at) {
   const std::string name = at.string();
   const std::optional<Dtype> dtype = dtype_from_string(name);
   if (!dtype && at.is(JsonNode::Kind::kString)) {
-    at.error("unknown dtype \"" + name + "\"; allowed: " + joined(dtype_names()), did_you_mean(name, dtype_names()));
+    at.error("unknown dtype \"" + name + "\"; allowed: " + joined(dtype_names()), dtype_hint(name, dtype_names()));
   }
   return dtype;
 }
@@ -43,7 +55,7 @@ void check_dtype_name(const JsonAt& at, const Spec& spec, const std::string& nam
     known.push_back(dtype);
   }
   if (at.is(JsonNode::Kind::kString) && std::ranges::find(known, name) == known.end()) {
-    at.error("unknown dtype \"" + name + "\"; allowed: " + joined(known), did_you_mean(name, known));
+    at.error("unknown dtype \"" + name + "\"; allowed: " + joined(known), dtype_hint(name, known));
   }
 }
 

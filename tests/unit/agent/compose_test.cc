@@ -49,6 +49,19 @@ TEST(TaskPrefix, TellsTheAcceptedErrorAndTheGoal) {
   EXPECT_THAT(prefix, HasSubstr("geomean over the timed cases"));
 }
 
+TEST(TaskPrefix, TellsOfIntegersWhatHoldsForThem) {
+  Spec spec = rmsnorm();
+  const std::size_t before = task_prefix(task_of(spec)).find("- `y`: integers");
+  EXPECT_EQ(before, std::string::npos);
+  std::ranges::find(spec.tensors, "y", &TensorSpec::name)->dtype = "int8";
+  spec.tolerance["y"] = Bound{.ulp = 0};
+  EXPECT_THAT(task_prefix(task_of(spec)), HasSubstr("- `y`: integers, equal\n"));
+  spec.tolerance["y"].ill_conditioned = 0.01;
+  EXPECT_THAT(task_prefix(task_of(spec)), HasSubstr("- `y`: integers, equal; 1.0000 % of the elements may differ"));
+  spec.tolerance["y"] = Bound{.ulp = 0, .ties_of = "x", .ties_along = "N"};
+  EXPECT_THAT(task_prefix(task_of(spec)), HasSubstr("- `y`: integers, equal; any index along N is right whose value"));
+}
+
 TEST(TaskPrefix, ListsEveryTimedCaseWithItsFloor) {
   const TaskView task = task_of(rmsnorm());
   const std::string prefix = task_prefix(task);
@@ -362,7 +375,7 @@ TEST(RepairCall, MapsTheDamage) {
   EXPECT_EQ(call.role, Role::kRepairer);
   for (const char* part :
        {"Gate: check. Reason: mismatch.", "contents: spikes", "300 of 1000 elements wrong, 20 of them never written",
-        "3 NaN or infinite", "wrong rows 5 of 10", "shape of the damage: every second row, columns 16..31",
+        "3 NaN or infinite", "in 5 of the 10 rows and ", "shape of the damage: every second row, columns 16..31",
         "worst element [4, 17]: found 1.5, expected 1.25, allowed difference 0.01", "repair 1 of at most 2"}) {
     EXPECT_THAT(call.prompt, HasSubstr(part));
   }

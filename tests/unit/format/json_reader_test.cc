@@ -33,11 +33,17 @@ TEST(JsonReader, AcceptsTheKeysOfAShape) {
 }
 
 TEST(JsonReader, NamesMissingAndUnknownKeys) {
-  Document document(R"({"stat": 1})");
+  Document document(R"({"colour": 1})");
   EXPECT_TRUE(document.root.check(kShape));
   EXPECT_EQ(document.errors(),
-            "$.stat: unknown key \"stat\"; allowed here: state, count (did you mean \"state\"?)\n"
+            "$.colour: unknown key \"colour\"; allowed here: state, count\n"
             "$: the key \"state\" is missing");
+}
+
+TEST(JsonReader, AMistypedKeyIsNotMissingToo) {
+  Document document(R"({"stat": 1})");
+  EXPECT_TRUE(document.root.check(kShape));
+  EXPECT_EQ(document.errors(), "$.stat: unknown key \"stat\"; allowed here: state, count (did you mean \"state\"?)");
 }
 
 TEST(JsonReader, GoesOnAfterAnErrorWithANeutralValue) {

@@ -52,7 +52,7 @@ TEST(LaunchPlan, ReadsLaunchAttributes) {
 TEST(LaunchPlan, RefusesUnknownKeys) {
   EXPECT_THAT(errors_after("\"grid\"", "\"gird\""),
               AllOf(HasSubstr("$.kernels[0].gird: unknown key \"gird\"; allowed here: id, name, when, repeat, grid"),
-                    HasSubstr("did you mean \"grid\"?"), HasSubstr("$.kernels[0]: the key \"grid\" is missing")));
+                    HasSubstr("did you mean \"grid\"?"), Not(HasSubstr("is missing"))));
 }
 
 TEST(LaunchPlan, RefusesAnotherVersion) {

@@ -85,7 +85,8 @@ TEST(Spec, RefusesUnknownKeysAndSuggestsTheNearest) {
   const std::string error = errors_after("\"tolerance\"", "\"tolerence\"");
   EXPECT_THAT(error, HasSubstr("$.tolerence: unknown key \"tolerence\"; allowed here: kfactory_spec, name,"));
   EXPECT_THAT(error, HasSubstr("did you mean \"tolerance\"?"));
-  EXPECT_THAT(error, HasSubstr("$: the key \"tolerance\" is missing"));
+  EXPECT_THAT(error, Not(HasSubstr("is missing"))) << "said once";
+  EXPECT_THAT(errors_after("\"tolerance\"", "\"precision\""), HasSubstr("$: the key \"tolerance\" is missing"));
 }
 
 TEST(Spec, RefusesRepeatedKeys) {
@@ -196,7 +197,39 @@ TEST(Spec, FloatingOutputsNeedATolerance) {
   EXPECT_THAT(errors_after("\"norm\": {\"ulp\": 1, \"acc\": 1, \"cond\": \"norm__cond\"},", ""),
               HasSubstr("$.tolerance: the output \"norm\" has no tolerance"));
   EXPECT_THAT(errors_after("\"norm\": {\"ulp\": 1, \"acc\": 1", "\"nrm\": {\"ulp\": 1, \"acc\": 1"),
-              HasSubstr("$.tolerance.nrm: \"nrm\" is no output; outputs: y, norm, state"));
+              AllOf(HasSubstr("$.tolerance.nrm: \"nrm\" is no output; outputs: y, norm, state"),
+                    Not(HasSubstr("has no tolerance"))));
+}
+
+TEST(Spec, OutputsOfIntegersRefuseFiguresForRoundingErrors) {
+  std::string text =
+      with(kSpecText, "\"shape\": [\"M\"], \"dtype\": \"float32\"", "\"shape\": [\"M\"], \"dtype\": \"int8\"");
+  const std::string norm = "\"norm\": {\"ulp\": 1, \"acc\": 1, \"cond\": \"norm__cond\"}";
+  const auto errors = [&](const std::string& tolerance) {
+    return spec_errors(with(text, norm, "\"norm\": {" + tolerance + "}"));
+  };
+  for (const char* key : {"ulp", "acc", "rms"}) {
+    EXPECT_THAT(errors("\"" + std::string(key) + "\": 1"),
+                AllOf(HasSubstr("$.tolerance.norm." + std::string(key) + ": \"norm\" is an output of integers"),
+                      HasSubstr("allowed: ties, ill_conditioned")));
+  }
+  EXPECT_THAT(errors("\"cond\": \"norm__cond\""), HasSubstr("$.tolerance.norm.cond: "));
+  EXPECT_THAT(errors("\"exact\": [\"normal\"]"), HasSubstr("$.tolerance.norm.exact: "));
+  EXPECT_THAT(errors("\"rms\": 1, \"region\": [\"M\"]"), HasSubstr("$.tolerance.norm.region: "));
+  EXPECT_EQ(errors("\"ulp\": 1, \"ill_conditioned\": 0.01").find("norm.ill_conditioned"), std::string::npos);
+  const OrErrors<Spec> spec = test::spec_of(with(text, norm, "\"norm\": {\"ill_conditioned\": 0.01}"));
+  ASSERT_TRUE(spec) << to_string(spec.error());
+  EXPECT_EQ(spec->tolerance.at("norm"), (Bound{.ulp = 0, .ill_conditioned = 0.01}));
+}
+
+TEST(Spec, AnUnknownDtypeIsTheOnlyErrorOfItsOutput) {
+  std::string text = with(kSpecText, "\"norm\": {\"ulp\": 1, \"acc\": 1, \"cond\": \"norm__cond\"},", "");
+  text = with(text, "\"shape\": [\"M\"], \"dtype\": \"float32\"", "\"shape\": [\"M\"], \"dtype\": \"int4\"");
+  const std::string error = spec_errors(text);
+  EXPECT_THAT(error, HasSubstr("$.outputs.norm.dtype: unknown dtype \"int4\"; allowed: T, float64"));
+  EXPECT_THAT(error, AllOf(Not(HasSubstr("did you mean")), Not(HasSubstr("has no tolerance"))));
+  EXPECT_THAT(errors_after("\"shape\": [\"M\"], \"dtype\": \"float32\"", "\"shape\": [\"M\"], \"dtype\": \"flaot32\""),
+              HasSubstr("did you mean \"float32\"?"));
 }
 
 TEST(Spec, IntegerOutputsAreExactWithoutATolerance) {
