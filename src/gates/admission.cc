@@ -106,10 +106,34 @@ class Admission {
       return;
     }
     row(baseline_name(job_) + " on " + verdict.case_id + " (" + verdict.family + ")", "passes every check of a run",
-        std::string(to_string(verdict.gate)) + ": " + verdict.reason + ": " + verdict.message, false);
+        std::string(to_string(verdict.gate)) + ": " + verdict.reason + ": " + verdict.message + ". " + advice(verdict),
+        false);
     if (!bench_.alive()) {
       throw RigFailure{{Fault::Kind::kRig, verdict.reason, "the baseline ended the device: " + verdict.message}};
     }
+  }
+
+  // What to change where the baseline is refused: it is meant to be right, so the reference or the tolerance may be
+  // not.
+  std::string advice(const Verdict& verdict) const {
+    if (verdict.reason == "inexact") {
+      return "Change: take \"" + verdict.family + "\" out of \"exact\", or repair the baseline";
+    }
+    if (verdict.reason == "mismatch" && verdict.mismatch && is_integer_output(verdict.mismatch->output)) {
+      return "Integers must be equal. Change: where they are rounded values, let the reference round the same float32 "
+             "operations as the baseline (docs/formats/spec.md, Rounding to integers); where they are indices, state "
+             "\"ties\"; else repair the baseline";
+    }
+    if (verdict.reason == "mismatch" && verdict.gate == Gate::kCheck) {
+      return "Change: where the rows \"float32 order\" below need as much, raise acc or state a condition; else the "
+             "reference or the baseline computes something else";
+    }
+    return "Change: repair the baseline; a candidate that does this is refused too";
+  }
+  bool is_integer_output(const std::string& name) const {
+    return std::ranges::any_of(job_.cases, [&](const Case& of) {
+      return std::ranges::any_of(of.tensors, [&](const Tensor& t) { return t.name == name && !is_floating(t.dtype); });
+    });
   }
 
   // Orders of summation, conditioning and exactness, on every family of the smaller cases.
@@ -356,10 +380,11 @@ class Admission {
 
   void insensitive_inputs() {
     for (const auto& [name, effect] : effects_) {
-      const std::string found = !effect.tried
-                                    ? "not tried: its contents are fixed, or no argument of the baseline holds it"
-                                : effect.moved ? "moves the answer"
-                                               : "the answer stays within the tolerance: a kernel may ignore it";
+      const std::string found =
+          !effect.tried  ? "not tried: its contents are fixed, or no argument of the baseline holds it"
+          : effect.moved ? "moves the answer"
+                         : "the answer stays within the tolerance: a kernel may ignore it; tighten the tolerance or "
+                           "choose families that let it matter";
       row("input " + name, "matters", found, effect.moved || !effect.tried);
     }
   }

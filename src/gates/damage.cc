@@ -22,8 +22,16 @@ std::string index_text(const std::vector<std::int64_t>& index) {
   return text + "]";
 }
 
-std::string range(std::int64_t first, std::int64_t last) {
-  return first == last ? std::to_string(first) : std::to_string(first) + ".." + std::to_string(last);
+// "row 3 (of 7 rows)", "rows 2 to 5 (of 7)": "rows 3 of 7" would read as a count.
+std::string range(const std::string& what, std::int64_t first, std::int64_t last, std::int64_t of) {
+  return first == last
+             ? what + " " + std::to_string(first) + " (of " + std::to_string(of) + " " + what + "s)"
+             : what + "s " + std::to_string(first) + " to " + std::to_string(last) + " (of " + std::to_string(of) + ")";
+}
+std::string between(std::int64_t count, const std::string& what, std::int64_t first, std::int64_t last,
+                    std::int64_t of) {
+  return std::to_string(count) + " " + what + "s between " + std::to_string(first) + " and " + std::to_string(last) +
+         " (of " + std::to_string(of) + ")";
 }
 
 struct Box {
@@ -52,10 +60,9 @@ std::string rows_text(const Mismatch& mismatch, const Box& box) {
   }
   const std::int64_t spanned = box.last_row - box.first_row + 1;
   if (mismatch.wrong_rows == spanned || spanned <= 0) {
-    return "rows " + range(box.first_row, box.last_row) + " of " + std::to_string(mismatch.rows);
+    return range("row", box.first_row, box.last_row, mismatch.rows);
   }
-  return std::to_string(mismatch.wrong_rows) + " rows between " + std::to_string(box.first_row) + " and " +
-         std::to_string(box.last_row) + " of " + std::to_string(mismatch.rows);
+  return between(mismatch.wrong_rows, "row", box.first_row, box.last_row, mismatch.rows);
 }
 
 std::string columns_text(const Mismatch& mismatch, const Box& box) {
@@ -64,10 +71,9 @@ std::string columns_text(const Mismatch& mismatch, const Box& box) {
   }
   const std::int64_t spanned = box.last_column - box.first_column + 1;
   if (mismatch.wrong_columns == spanned) {
-    return "columns " + range(box.first_column, box.last_column) + " of " + std::to_string(mismatch.columns);
+    return range("column", box.first_column, box.last_column, mismatch.columns);
   }
-  return std::to_string(mismatch.wrong_columns) + " columns between " + std::to_string(box.first_column) + " and " +
-         std::to_string(box.last_column) + " of " + std::to_string(mismatch.columns);
+  return between(mismatch.wrong_columns, "column", box.first_column, box.last_column, mismatch.columns);
 }
 
 // The largest power of two (at least 4) that `first` is a multiple of and `size` is not: a tile whose tail is missing.
@@ -82,10 +88,14 @@ std::int64_t tile_before(std::int64_t first, std::int64_t size) {
 
 std::string guess(const Mismatch& m, const Box& box) {
   const bool all_rows = m.wrong_rows == m.rows;
-  const bool tail_columns = box.last_column == m.columns - 1 && box.first_column > 0 &&
+  const double box_area = static_cast<double>(box.last_row - box.first_row + 1) *
+                          static_cast<double>(box.last_column - box.first_column + 1);
+  // A tail that is not covered is wrong throughout; a few wrong elements that happen to lie there are another matter.
+  const bool dense = 2.0 * static_cast<double>(m.wrong) >= box_area;
+  const bool tail_columns = dense && box.last_column == m.columns - 1 && box.first_column > 0 &&
                             m.wrong_columns == box.last_column - box.first_column + 1;
   const bool tail_rows =
-      box.last_row == m.rows - 1 && box.first_row > 0 && m.wrong_rows == box.last_row - box.first_row + 1;
+      dense && box.last_row == m.rows - 1 && box.first_row > 0 && m.wrong_rows == box.last_row - box.first_row + 1;
   if (m.wrong == m.elements) {
     return m.unwritten == m.wrong ? "no element was written: did the kernel run over this output at all?"
            : m.class_errors == m.wrong
@@ -108,8 +118,6 @@ std::string guess(const Mismatch& m, const Box& box) {
   if (m.wrong_rows < m.rows && m.wrong_columns == m.columns && m.wrong >= m.wrong_rows * m.columns) {
     return "whole rows are wrong: what is computed once a row (a sum, a maximum) is wrong there";
   }
-  const double box_area = static_cast<double>(box.last_row - box.first_row + 1) *
-                          static_cast<double>(box.last_column - box.first_column + 1);
   if (m.wrong > 4 && box_area > 0 && static_cast<double>(m.wrong) < 0.2 * box_area) {
     return "scattered (" + number(100.0 * static_cast<double>(m.wrong) / box_area) +
            " % of that box): precision, special values or a race rather than an index error";

@@ -6,6 +6,7 @@
 
 #include "gates/damage.h"
 #include "gates/excuse.h"
+#include "gates/unwritten.h"
 
 namespace kf {
 namespace {
@@ -221,49 +222,65 @@ CompareRequest Reference::request_for(const Part& part, const CaseBuffers& buffe
   return request;
 }
 
-// Merges into `found` what is wrong, and into `holes` what of it nobody wrote where that is not all.
-void Reference::compare_part(CompareRequest request, Mismatch& found, Mismatch& holes) {
+// What is wrong in one output, what of it nobody wrote where that is not all, and how many of the wrong elements hold
+// poison of other seeds (unwritten.h).
+struct Reference::Found {
+  Mismatch wrong, holes;
+  std::int64_t others = 0;
+};
+
+void Reference::compare_part(CompareRequest request, Found& into) {
   const Tensor& tensor = *request.tensor;
   const auto compared = [&] { return bench_.must(bench_.device().compare(request), "comparing " + tensor.name); };
   const bool sliced_last = request.slice_dim == static_cast<int>(tensor.extent.size()) - 1 && request.slice_dim >= 0;
   const Mismatch slice = compared();
-  merge_mismatch(found, slice, sliced_last);
+  merge_mismatch(into.wrong, slice, sliced_last);
+  const std::uint64_t poison_seed = request.poison_seed;
+  for (std::uint64_t other = 1; slice.wrong > 0 && poison_by_chance(tensor.dtype) && other <= kOtherPoisons; ++other) {
+    request.poison_seed = derive_seed(poison_seed, 90 + other);
+    into.others += compared().unwritten;
+  }
+  request.poison_seed = poison_seed;
   if (slice.unwritten > 0 && slice.unwritten < slice.wrong && is_floating(tensor.dtype)) {
     request.bound = {1e30, 0.0, "", 0.0, {}};  // poison is NaN: only what nobody wrote still fails
     request.has_condition = false;
     request.condition = request.ref;
-    merge_mismatch(holes, compared(), sliced_last);
+    merge_mismatch(into.holes, compared(), sliced_last);
   }
 }
 
 std::vector<Mismatch> Reference::compare_once(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
                                               std::uint64_t scrub_seed, Strictness strictness) {
   const Case& whole = buffers.of();
-  std::vector<Mismatch> found, holes;
+  std::vector<Found> found;
   std::vector<std::size_t> outputs;
   for (std::size_t i = 0; i < whole.tensors.size(); ++i) {
     if (whole.tensors[i].role != TensorRole::kInput) {
       outputs.push_back(i);
       found.emplace_back();
-      found.back().output = whole.tensors[i].name;
-      holes.push_back(found.back());
+      found.back().wrong.output = found.back().holes.output = whole.tensors[i].name;
     }
   }
   for_each_part(index, buffers, contents, scrub_seed, [&](const Part& part) {
     for (std::size_t n = 0; n < outputs.size(); ++n) {
       if (whole.tensors[outputs[n]].elements() > 0) {
-        compare_part(request_for(part, buffers, outputs[n], contents, strictness), found[n], holes[n]);
+        compare_part(request_for(part, buffers, outputs[n], contents, strictness), found[n]);
       }
     }
   });
+  std::vector<Mismatch> result;
   for (std::size_t n = 0; n < outputs.size(); ++n) {
-    found[n].shape = describe_damage(found[n], whole.tensors[outputs[n]]);
-    if (holes[n].wrong > 0 && holes[n].wrong == holes[n].unwritten && holes[n].wrong < found[n].wrong) {
-      holes[n].elements = found[n].elements, holes[n].rows = found[n].rows, holes[n].columns = found[n].columns;
-      found[n].shape += "; of these, " + describe_damage(holes[n], whole.tensors[outputs[n]]);
+    const Tensor& tensor = whole.tensors[outputs[n]];
+    auto& [wrong, holes, others] = found[n];
+    wrong.unwritten = really_unwritten(wrong, tensor.dtype, others) ? wrong.unwritten : 0;
+    wrong.shape = describe_damage(wrong, tensor);
+    if (wrong.unwritten > 0 && holes.wrong > 0 && holes.wrong == holes.unwritten && holes.wrong < wrong.wrong) {
+      holes.elements = wrong.elements, holes.rows = wrong.rows, holes.columns = wrong.columns;
+      wrong.shape += "; of these, " + describe_damage(holes, tensor);
     }
+    result.push_back(std::move(wrong));
   }
-  return found;
+  return result;
 }
 
 std::vector<double> Reference::values(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,

@@ -44,7 +44,8 @@ class Reference {
   void scrub_part(const Part& part, std::uint64_t scrub_seed);
   CompareRequest request_for(const Part& part, const CaseBuffers& buffers, std::size_t output, const Contents& contents,
                              Strictness strictness) const;
-  void compare_part(CompareRequest request, Mismatch& found, Mismatch& holes);
+  struct Found;
+  void compare_part(CompareRequest request, Found& into);
 
   Bench& bench_;
   const Job& job_;

@@ -38,7 +38,7 @@ class FirstSpec(Case):
             outputs.append((line, done.stdout))
         self.assertGreaterEqual(len(outputs), 12)
         self.assertTrue(outputs[0][1].rstrip().endswith("admitted"))
-        self.assertIn("columns 0..7 of 1000, all unwritten", outputs[2][1])
+        self.assertIn("columns 0 to 7 (of 1000), all unwritten", outputs[2][1])
         self.assertIn("evidence.json", outputs[-1][1])
 
     def test_the_spec_shown_is_the_file(self):

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, CheckRefuses,
     testing::Values(
         Refusal{"nothing", "unwritten", "no element was written"},
-        Refusal{"odd_elements", "unwritten", "8 columns between 0 and 14 of 16"},
+        Refusal{"odd_elements", "unwritten", "8 columns between 0 and 14 (of 16)"},
         Refusal{"half_rows", "unwritten", "the second half of each row is not covered"},
         Refusal{"ignores_w", "mismatch", "no element is right"}, Refusal{"copies_x", "mismatch", "reference"},
         Refusal{"nan", "mismatch", "NaN or Inf"}, Refusal{"low_precision", "mismatch", "times too far"},

@@ -36,10 +36,10 @@ Mismatch box(const Tensor& tensor, std::int64_t r0, std::int64_t r1, std::int64_
 
 TEST(Damage, SaysThatHalfOfEachRowIsNotCovered) {
   const Tensor y = matrix(199, 8192);
-  EXPECT_EQ(
-      describe_damage(box(y, 0, 198, 4096, 8191, true), y),
-      "all 199 rows, columns 4096..8191 of 8192, all unwritten: the second half of each row is not covered: does the "
-      "block have as many threads as the row's tile needs?");
+  EXPECT_EQ(describe_damage(box(y, 0, 198, 4096, 8191, true), y),
+            "all 199 rows, columns 4096 to 8191 (of 8192), all unwritten: the second half of each row is not covered: "
+            "does the "
+            "block have as many threads as the row's tile needs?");
 }
 
 TEST(Damage, NamesTheTile) {
@@ -63,7 +63,22 @@ TEST(Damage, KnowsWholeRowsFromScatteredElements) {
   scattered.wrong_rows = 18;
   scattered.wrong_columns = 15;
   EXPECT_THAT(describe_damage(scattered, y), HasSubstr("scattered"));
-  EXPECT_THAT(describe_damage(scattered, y), HasSubstr("18 rows between 0 and 99 of 100"));
+  EXPECT_THAT(describe_damage(scattered, y), HasSubstr("18 rows between 0 and 99 (of 100)"));
+}
+
+// "rows 3 of 7" would read as three of the seven.
+TEST(Damage, NumbersOneRowSoThatItIsNoCount) {
+  const Tensor y = matrix(7, 1000);
+  EXPECT_THAT(describe_damage(box(y, 3, 3, 907, 907, false), y),
+              HasSubstr("row 3 (of 7 rows), column 907 (of 1000 columns)"));
+  EXPECT_THAT(describe_damage(box(y, 2, 5, 0, 999, false), y), HasSubstr("rows 2 to 5 (of 7), all 1000 columns"));
+}
+
+TEST(Damage, OfAFewElementsInTheLastRowIsNoMissingTail) {
+  const Tensor y = matrix(7, 1000);
+  Mismatch few = box(y, 6, 6, 39, 880, false);
+  few.wrong = few.wrong_columns = 3;
+  EXPECT_THAT(describe_damage(few, y), testing::Not(HasSubstr("not covered")));
 }
 
 TEST(Damage, TellsNothingWrittenFromNothingRight) {
@@ -102,7 +117,7 @@ TEST(Message, OfUnwrittenElementsQuotesNoPoison) {
   m.worst_ratio = std::numeric_limits<double>::infinity();
   m.shape = describe_damage(m, matrix(1, 16));
   EXPECT_EQ(mismatch_message(m),
-            "y: 2 of 16 elements are not written, for example [0, 14]: reference 2. columns 14..15 of 16, all "
+            "y: 2 of 16 elements are not written, for example [0, 14]: reference 2. columns 14 to 15 (of 16), all "
             "unwritten: the end "
             "of each row is not covered");
 }

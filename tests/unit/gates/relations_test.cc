@@ -67,7 +67,7 @@ TEST(Relations, DamageNamesTheUnwrittenPartOfWrongRows) {
   };
   const Verdict verdict = verdict_of(job_with("half_wrong", {}), options);
   EXPECT_EQ(verdict.reason, "mismatch");
-  EXPECT_THAT(verdict.message, HasSubstr("columns 8..15 of 16, all unwritten: the second half of each row"));
+  EXPECT_THAT(verdict.message, HasSubstr("columns 8 to 15 (of 16), all unwritten: the second half of each row"));
 }
 
 }  // namespace
