@@ -45,6 +45,7 @@ struct Score {
   bool confirmed = false;                    // again in a fresh process with fresh seeds
   std::string counters_refused;              // why there are no counters, where they were wanted
   std::optional<SanitizerReport> sanitizer;  // of a confirmation: compute-sanitizer's word, evidence only
+  std::string emulator;                      // ... and the emulator's, where it went before a GPU
 };
 
 // Is this case among those that a score is about? All are, but where counts of cases that ran were scaled to the timed

@@ -96,10 +96,14 @@ bool pass_emulator(EvaluationLine& line) {
   if (first == nullptr) {
     return true;
   }
+  const std::size_t told = line.result.notes.size();
   std::optional<Verdict> refusal = line.costs.during("emulator", [&] {
     return first->refusal(line.candidate, line.result.tune, cases_for_emulator_first(*line.factory.spec, line.settings),
                           line.settings, line.result.notes, line.stop);
   });
+  if (line.settings.confirm && line.result.notes.size() > told) {
+    line.emulators_word = line.result.notes.back();
+  }
   return !refusal || line.accept(std::move(*refusal));
 }
 
@@ -251,6 +255,9 @@ void walk(EvaluationLine& line) {
   }
   if (go_on && line.settings.time && !line.cases.time.empty()) {
     time_it(line, timed);
+  }
+  if (line.result.score) {
+    line.result.score->emulator = line.emulators_word;
   }
   ask_sanitizer(line);
 }

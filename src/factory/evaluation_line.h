@@ -21,6 +21,7 @@ struct EvaluationLine {
   ChosenCases cases;
   Evaluation result;
   CostLog costs;
+  std::string emulators_word = {};  // of a confirmation: what the emulator that goes first said of one that it passed
 
   // What a gate says, kept, and told to who observes unless it is of the probe and passed: the word on all cases holds
   // it. False: stop here.

@@ -45,6 +45,7 @@ void fields(V& visit, T& x) {
   visit("speedup_over_champion", x.speedup_over_champion), visit("against_baseline", x.against_baseline);
   visit("against_champion", x.against_champion), visit("confirmed", x.confirmed);
   visit("counters_refused", x.counters_refused), visit("sanitizer", x.sanitizer);
+  visit("emulator", x.emulator);
 }
 template <class V, Is<CheckedSet> T>
 void fields(V& visit, T& x) {

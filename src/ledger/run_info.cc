@@ -145,6 +145,7 @@ Json measured(const RunInfo& info, const Score& score) {
           {"margin", info.settings.margin},
           {"counters_refused", score.counters_refused},
           {"compute_sanitizer", sanitizer(score)},
+          {"emulator", score.emulator},
           {"cases", std::move(cases)}};
 }
 

@@ -191,6 +191,8 @@ TEST_F(OnTheEmulatorFirst, AConfirmationTakesAllSmallCasesAndSaysSo) {
   }
   EXPECT_EQ(emulator_.jobs[0].cases.size(), small);
   EXPECT_THAT(evaluation.notes, Contains(StartsWith("the emulator found nothing in 12 launches of ")));
+  ASSERT_TRUE(evaluation.score);
+  EXPECT_THAT(evaluation.score->emulator, StartsWith("the emulator found nothing in 12 launches of "));
 }
 
 TEST_F(OnTheEmulatorFirst, ARunRecordsWhetherThereWasOne) {
