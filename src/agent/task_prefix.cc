@@ -114,7 +114,7 @@ std::string excused_text(const Bound& bound) {
             "` equals the value at the reference's index, none twice in a row";
   }
   if (bound.ill_conditioned > 0) {
-    text += "; " + decimal(100 * bound.ill_conditioned, 4) +
+    text += "; in checks, not in timed launches, " + decimal(100 * bound.ill_conditioned, 2) +
             " % of the elements may differ where moving the inputs by one float32 ulp moves ref as far";
   }
   return text;

@@ -56,14 +56,14 @@ MovedInputs::MovedInputs(Bench& bench, const Job& job, std::int32_t index, const
       buffers_(bench, wide_, no_workspaces_, 0),
       reference_(bench, job, wide_variant(job)->arm) {}
 
-void MovedInputs::move(std::size_t input, bool mirrored) {
+void MovedInputs::move(std::size_t input, std::uint64_t seed, bool mirrored) {
   const Tensor& from = launch_.of().tensors[input];
   const Tensor& to = wide_.tensors[input];
   const Bytes narrow = bench_.must(bench_.device().read(launch_.tensors()[input], 0, from.span_bytes()), "reading");
   std::vector<double> values = decode_elements(dense_elements(narrow, from), from.dtype);
   if (is_floating(from.dtype)) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = moved(values[i], (derive_seed(seed_, i) & 1) != (mirrored ? 1U : 0U));
+      values[i] = moved(values[i], (derive_seed(seed, i) & 1) != (mirrored ? 1U : 0U));
     }
   }
   Bytes span(static_cast<std::size_t>(to.span_bytes()));
@@ -71,12 +71,13 @@ void MovedInputs::move(std::size_t input, bool mirrored) {
   bench_.must(bench_.device().write(buffers_.tensors()[input], 0, span), "writing moved inputs");
 }
 
-std::array<std::vector<double>, 2> MovedInputs::both_ways(const std::string& output) {
+std::array<std::vector<double>, 2> MovedInputs::both_ways(const std::string& output, std::uint64_t draw) {
+  const std::uint64_t seed = draw == 0 ? seed_ : derive_seed(seed_, 1000 + draw);
   std::array<std::vector<double>, 2> values;
   for (const bool mirrored : {false, true}) {
     for (std::size_t i = 0; i < wide_.tensors.size(); ++i) {
       if (wide_.tensors[i].role == TensorRole::kInput && wide_.tensors[i].elements() > 0) {
-        move(i, mirrored);
+        move(i, seed, mirrored);
       }
     }
     values[mirrored ? 1 : 0] =
@@ -87,7 +88,7 @@ std::array<std::vector<double>, 2> MovedInputs::both_ways(const std::string& out
 
 std::vector<double> MovedInputs::farthest(const std::string& output, const std::vector<double>& wanted) {
   std::vector<double> farthest = wanted;
-  for (const std::vector<double>& values : both_ways(output)) {
+  for (const std::vector<double>& values : both_ways(output, 0)) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (!(std::abs(values[i] - wanted[i]) <= std::abs(farthest[i] - wanted[i]))) {
         farthest[i] = values[i];
@@ -97,18 +98,13 @@ std::vector<double> MovedInputs::farthest(const std::string& output, const std::
   return farthest;
 }
 
-std::vector<Reach> MovedInputs::reached(const std::string& output, const std::vector<double>& wanted) {
-  std::vector<Reach> reached;
-  for (const double value : wanted) {
-    reached.push_back({value, value});
-  }
-  for (const std::vector<double>& values : both_ways(output)) {
+void MovedInputs::reach(const std::string& output, std::uint64_t draw, std::vector<Reach>& reached) {
+  for (const std::vector<double>& values : both_ways(output, draw)) {
     for (std::size_t i = 0; i < reached.size(); ++i) {
       reached[i].low = values[i] < reached[i].low ? values[i] : reached[i].low;
       reached[i].high = values[i] > reached[i].high ? values[i] : reached[i].high;
     }
   }
-  return reached;
 }
 
 }  // namespace kf

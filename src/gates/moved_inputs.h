@@ -28,13 +28,13 @@ class MovedInputs {
   // Of an output, dense: of the values at inputs moved one way and the other way round, each time the one that is
   // farther from `wanted`.
   std::vector<double> farthest(const std::string& output, const std::vector<double>& wanted);
-  // The same: from the smallest to the largest of `wanted` and the values at inputs moved one way and the
-  // other way round. NaN widens nothing.
-  std::vector<Reach> reached(const std::string& output, const std::vector<double>& wanted);
+  // Widens `reached` to the smallest and largest of itself and the values at inputs moved one way and the other way
+  // round; each `draw` moves them otherwise. NaN widens nothing.
+  void reach(const std::string& output, std::uint64_t draw, std::vector<Reach>& reached);
 
  private:
-  std::array<std::vector<double>, 2> both_ways(const std::string& output);
-  void move(std::size_t input, bool mirrored);
+  std::array<std::vector<double>, 2> both_ways(const std::string& output, std::uint64_t draw);
+  void move(std::size_t input, std::uint64_t seed, bool mirrored);
 
   Bench& bench_;
   const CaseBuffers& launch_;

@@ -100,6 +100,40 @@ TEST(IllConditioned, ElementsAreJudgedWhereTheSpecStatesNothing) {
   EXPECT_FALSE(checked(job, options).passed);
 }
 
+// As x / s at a rounding edge: element and neighbour must move the same way, which one draw gives half of the time.
+TEST(IllConditioned, ElementsThatNeedTwoInputsToMoveTogetherAreFound) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job job = on_the_edge(options, 0);
+  const auto neighbour = [](int i, int n) { return i % n == 0 ? i + 1 : i - 1; };
+  options.kernels["reference"] = [neighbour](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
+    const auto moved_down = [&](int i) {
+      const float x = launch.pointer<const float>(0)[i / n * ldx + i % n];
+      return x < std::rint(x);
+    };
+    for (int i = 0; i < m * n; ++i) {
+      const bool both = moved_down(i) && moved_down(neighbour(i, n));
+      launch.pointer<double>(2)[i] = std::rint(launch.pointer<const float>(0)[i / n * ldx + i % n]) - (both ? 1 : 0);
+      launch.pointer<double>(3)[i] = 1;
+    }
+    return {};
+  };
+  options.kernels["steps"] = [neighbour](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
+    for (int i = 0, left = 2; i < m * n; ++i) {
+      const auto x = [&](int at) { return launch.pointer<const float>(0)[at / n * ldx + at % n]; };
+      const bool low = x(i) != 0 && x(neighbour(i, n)) != 0 && left-- > 0;
+      launch.pointer<float>(2)[i / n * ldx + i % n] = x(i) - (low ? 1.0F : 0.0F);
+    }
+    return {};
+  };
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    job.checks[0].seeds[0] = seed;
+    const Verdict verdict = checked(job, options);
+    EXPECT_TRUE(verdict.passed) << seed << ": " << verdict.message;
+  }
+}
+
 TEST(IllConditioned, IsNoExcuseAwayFromAJump) {
   fakes::HostDeviceOptions options = fakes::toy_device();
   EXPECT_FALSE(checked(on_the_edge(options, 1, 0.25F), options).passed);
