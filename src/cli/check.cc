@@ -73,7 +73,7 @@ void print(Console& console, const Spec& spec, const SpecCheck& check) {
   print_warnings(console, check.warnings);
   console.line(check.admission->admitted
                    ? "admitted"
-                   : "not admitted: the rows above say what the tolerance or the cases let through",
+                   : "not admitted: each row that is NOT AS IT MUST BE says what to change",
                check.admission->admitted ? Ink::kGood : Ink::kBad);
 }
 
