@@ -71,10 +71,9 @@ void print(Console& console, const Spec& spec, const SpecCheck& check) {
   }
   print_rows(console, check.admission->rows);
   print_warnings(console, check.warnings);
-  console.line(check.admission->admitted
-                   ? "admitted"
-                   : "not admitted: each row that is NOT AS IT MUST BE says what to change",
-               check.admission->admitted ? Ink::kGood : Ink::kBad);
+  console.line(
+      check.admission->admitted ? "admitted" : "not admitted: each row that is NOT AS IT MUST BE says what to change",
+      check.admission->admitted ? Ink::kGood : Ink::kBad);
 }
 
 }  // namespace
