@@ -12,6 +12,7 @@ namespace kf {
 namespace {
 
 using fakes::toy_case;
+using testing::AllOf;
 using testing::HasSubstr;
 
 Job admission(const std::string& baseline = "naive") {
@@ -50,6 +51,32 @@ TEST(Admission, RefusesASpecWhoseBaselineFails) {
   EXPECT_FALSE(report.admitted);
   ASSERT_NE(row(report, "baseline"), nullptr);
   EXPECT_THAT(row(report, "baseline")->found, HasSubstr("unwritten"));
+  EXPECT_THAT(row(report, "baseline")->found, HasSubstr("Change: repair the baseline"));
+}
+
+TEST(Admission, SaysWhatToChangeWhereTheBaselineRoundsToOtherIntegersThanTheReference) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    std::fill_n(launch.pointer<double>(2), launch.scalar<int>(5) * launch.scalar<int>(6), 3.0);
+    std::fill_n(launch.pointer<double>(3), launch.scalar<int>(5) * launch.scalar<int>(6), 1.0);
+    return {};
+  };
+  options.kernels["rounds_down"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    for (int i = 0, n = launch.scalar<int>(5); i < launch.scalar<int>(4) * n; ++i) {
+      launch.pointer<std::int32_t>(2)[i / n * launch.scalar<int>(6) + i % n] = i == 5 ? 2 : 3;
+    }
+    return {};
+  };
+  Job job = fakes::toy_check("rounds_down", {toy_case(5, 16, 20)});
+  job.kind = Job::Kind::kAdmit;
+  job.arms[0].name = "naive";
+  job.cases[0].tensors[2].dtype = Dtype::kInt32;
+  const AdmissionReport report = admit(job, std::move(options));
+  ASSERT_NE(row(report, "baseline naive"), nullptr);
+  EXPECT_FALSE(row(report, "baseline naive")->ok);
+  EXPECT_THAT(row(report, "baseline naive")->found,
+              AllOf(HasSubstr("got 2, reference 3"), HasSubstr("Integers must be equal. Change: "),
+                    HasSubstr("docs/formats/spec.md, Rounding to integers")));
 }
 
 TEST(Admission, RefusesASpecWhoseBaselineFailsAGateBehindTheChecks) {
