@@ -151,6 +151,7 @@ Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& cand
   const bool swept = assignments.size() > 1 && factory.rig != nullptr;
   std::vector<Point> points;
   std::optional<Verdict> first_refusal;
+  std::optional<Point> built_though_wrong;  // the first such
   for (std::size_t i = 0; i < assignments.size(); ++i) {
     ++sweep.tried;
     std::vector<Verdict> audited;
@@ -171,6 +172,9 @@ Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& cand
     if (refusal) {
       sweep.notes.push_back(assignments.size() > 1 ? "refused " + words(assignments[i]) + ": " + refusal->reason : "");
       first_refusal = first_refusal ? first_refusal : refusal;
+      if (arm && !built_though_wrong) {
+        built_though_wrong = {static_cast<std::int32_t>(i), assignments[i], std::move(*arm), std::move(audited)};
+      }
       continue;
     }
     points.push_back({static_cast<std::int32_t>(i), assignments[i], std::move(*arm), std::move(audited)});
@@ -179,6 +183,11 @@ Sweep sweep_tune(const Factory& factory, JobBuilder& jobs, const Candidate& cand
     }
   }
   std::erase(sweep.notes, "");
+  if (points.empty() && settings.keep_going && built_though_wrong) {
+    sweep.notes.push_back("no tune point is right: the gates after the check go on with " +
+                          words(built_though_wrong->tune));
+    points.push_back(std::move(*built_though_wrong));  // the evaluation's own check finds its refusal again
+  }
   if (points.empty()) {
     sweep.probe = std::unexpected(std::move(*first_refusal));
     return sweep;

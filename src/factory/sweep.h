@@ -24,7 +24,7 @@ void require_all_cases(const Job& job, const TimeReport& report);
 
 // The tune point that counts, found without a model: every point is compiled and checked on the probe cases, the right
 // ones are timed beside each other on the first timed cases, the fastest is taken. Without a device, or with a single
-// point, the first one that builds.
+// point, the first one that builds; with keep_going also where none is right, so that the other gates are heard.
 struct Sweep {
   std::expected<Arm, Verdict> probe;  // the chosen point built for the probe cases; or why the first point was refused
   Assignment tune;

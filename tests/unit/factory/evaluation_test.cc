@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "fakes.h"
 
 namespace kf {
@@ -135,6 +137,18 @@ TEST_F(EvaluationTest, TriesNoMoreTunePointsThanAllowed) {
   EXPECT_EQ(result.variants, 2);
   EXPECT_EQ(result.tune.at("FACTOR"), 4);
   EXPECT_NE(result.notes.front().find("3 tune points"), std::string::npos);
+}
+
+TEST_F(EvaluationTest, KeepsGoingWithTheFirstTunePointWhenEveryOneIsWrong) {
+  settings.keep_going = true;
+  const Evaluation result = run("WRONG", R"("FACTOR": [8, 2])");
+  EXPECT_EQ(result.verdict.gate, Gate::kCheck);
+  EXPECT_EQ(result.tune.at("FACTOR"), 8);
+  for (const Gate gate : {Gate::kCompile, Gate::kBinaryAudit, Gate::kPlan, Gate::kCheck, Gate::kTimedRun}) {
+    EXPECT_NE(std::ranges::find(result.steps, gate, &Verdict::gate), result.steps.end()) << to_string(gate);
+  }
+  settings.keep_going = false;
+  EXPECT_EQ(run("WRONG", R"("FACTOR": [8, 2])").steps.size(), 2U) << "a run stops at the first refusal";
 }
 
 TEST_F(EvaluationTest, KeepsToAGivenTunePoint) {
