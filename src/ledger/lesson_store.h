@@ -11,7 +11,7 @@ namespace kf {
 
 // lessons.jsonl files: of a run, of --lessons, of the user's data folder (docs/formats/lessons.md).
 
-// Every error of the file at once, each with file:line. A file that is not there is an error: for --lessons FILE.
+// Every error of the file at once, each with file:line. A file that is not there is an error: for `kfactory lessons`.
 OrErrors<std::vector<Lesson>> read_lessons_file(const std::filesystem::path& file);
 // The same, but no file means no lessons: for a store that grows.
 OrErrors<std::vector<Lesson>> read_lesson_store(const std::filesystem::path& file);

@@ -238,6 +238,27 @@ TEST_F(SqliteLedgerTest, AReaderNeverWrites) {
   EXPECT_THAT(fatal_of([&] { reader.put({}); }), HasSubstr("opened for reading"));
 }
 
+TEST_F(SqliteLedgerTest, AReaderLeavesNoFileBehind) {
+  {
+    SqliteLedger(file_, kWrite).open_attempt(call_number(1), "{}");
+  }
+  EXPECT_EQ(SqliteLedger(file_, kRead).last_attempt().value, 1);
+  EXPECT_FALSE(std::filesystem::exists(file_.string() + "-wal"));
+  EXPECT_FALSE(std::filesystem::exists(file_.string() + "-shm"));
+}
+
+TEST_F(SqliteLedgerTest, AReaderThatClosesLeavesALiveWriterItsJournal) {
+  SqliteLedger writer(file_, kWrite);
+  writer.open_attempt(call_number(1), "{}");
+  {
+    const SqliteLedger reader(file_, kRead);
+    EXPECT_EQ(reader.last_attempt().value, 1);
+  }
+  EXPECT_TRUE(std::filesystem::exists(file_.string() + "-wal"));
+  writer.open_attempt(call_number(2), "{}");
+  EXPECT_EQ(SqliteLedger(file_, kRead).last_attempt().value, 2);
+}
+
 TEST_F(SqliteLedgerTest, ReadsInAFolderThatCannotBeWritten) {
   {
     SqliteLedger(file_, kWrite).open_attempt(call_number(1), "{}");
