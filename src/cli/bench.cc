@@ -55,7 +55,7 @@ void print(Session& session, const BenchResult& result, const DeviceFacts& facts
   Console& console = session.console;
   console.line("attempt " + std::to_string(result.attempt.value), Ink::kStrong);
   if (!result.evaluation.verdict.passed) {
-    print_verdict(console, result.evaluation.verdict);
+    print_refusal(console, result.evaluation.verdict);
   }
   print_checked(console, result.evaluation.checked);
   if (result.evaluation.score) {

@@ -31,9 +31,13 @@ void print_places(Console& console, const Verdict& verdict, const std::string& s
 
 void print(Session& session, const Candidate& candidate, const Evaluation& evaluation, const Machine& machine) {
   Console& console = session.console;
-  for (const Verdict& step : told_once(evaluation.steps)) {
-    print_verdict(console, step);
-    if (!step.passed && session.options.explain) {
+  print_gates_passed(console, evaluation);
+  for (const Verdict& step : evaluation.steps) {
+    if (step.passed) {
+      continue;
+    }
+    print_refusal(console, step);
+    if (session.options.explain) {
       print_places(console, step, candidate.source);
     }
   }
@@ -45,7 +49,9 @@ void print(Session& session, const Candidate& candidate, const Evaluation& evalu
   if (evaluation.score) {
     print_score(console, *evaluation.score, machine.facts);
   }
-  console.line("cost: " + cost_line(evaluation.costs), Ink::kDim);
+  if (const std::string costs = cost_line(evaluation.costs); !costs.empty()) {
+    console.line("cost: " + costs, Ink::kDim);
+  }
   if (evaluation.state == AttemptState::kBuilt && machine.rig == nullptr) {
     console.line("built for " + machine.facts.arch + "; NOT executed: " + machine.note, Ink::kStrong);
   }

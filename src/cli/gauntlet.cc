@@ -63,7 +63,7 @@ Evaluation put_through(const Factory& factory, JobBuilder& jobs, const Session& 
 
 void print(Console& console, const std::string& name, const Evaluation& evaluation) {
   console.line(name, Ink::kStrong);
-  Table table({"gate", "verdict", "checks", "case", "family", "why"});
+  Table table({"gate", "verdict", "compared", "case", "family", "why"});
   for (const Verdict& step : told_once(evaluation.steps)) {
     const bool plain = step.passed && step.reason.empty();
     table.add({std::string(to_string(step.gate)), plain ? "passed" : step.reason,
@@ -71,6 +71,12 @@ void print(Console& console, const std::string& name, const Evaluation& evaluati
                step.passed ? "" : step.family, plain ? "" : cut_line(step.message, 400)});
   }
   console.table(table);
+  console.line("compared: launches so far, of every gate up to there", Ink::kDim);
+  if (std::ranges::count(evaluation.steps, Gate::kCheck, &Verdict::gate) > 1) {
+    console.line(
+        "gates of the checks stand twice: for a few small cases, tried while the rest is built, then for the rest",
+        Ink::kDim);
+  }
   print_checked(console, evaluation.checked);
   for (const std::string& note : evaluation.notes) {
     console.line("  note: " + note, Ink::kDim);

@@ -64,7 +64,7 @@ void tell_story(Session& session, const Ledger& ledger, const Attempt& attempt) 
   }
   console.line("");
   if (!attempt.verdict.passed && attempt.state == AttemptState::kRejected) {
-    print_verdict(console, attempt.verdict);
+    print_refusal(console, attempt.verdict);
   }
   print_kernels(console, attempt.kernels);
   for (const auto& [name, value] : attempt.tune) {

@@ -75,12 +75,13 @@ std::string built(const Fields& json) {
 std::string judged(const Fields& verdict) {
   const std::string gate = verdict.in("gate").text();
   const std::int64_t checks = verdict.in("checks").count();
-  const std::string after = checks > 0 ? fmt::format(" ({} check{})", checks, checks == 1 ? "" : "s") : "";
+  const std::string after = checks > 0 ? fmt::format(" ({} launch{} compared", checks, checks == 1 ? "" : "es") : "";
   if (verdict.in("passed").yes()) {
-    return line("passed", gate + after);
+    return line("passed", gate + (after.empty() ? "" : after + " so far)"));
   }
   const std::string where = verdict.in("case_id").text();
-  return line("refused", gate + ": " + verdict.in("reason").text() + (where.empty() ? "" : " in " + where) + after);
+  return line("refused", gate + ": " + verdict.in("reason").text() + (where.empty() ? "" : " in " + where) +
+                             (after.empty() ? "" : after + ")"));
 }
 
 std::string scored(const Fields& score) {

@@ -51,6 +51,15 @@ std::string cases_of(const Attempt& attempt) {
                                                                    : "-";
 }
 
+bool differ_in_cases(std::span<const Attempt> attempts) {
+  std::vector<std::string> counts;
+  for (const Attempt& attempt : attempts) {
+    counts.push_back(cases_of(attempt));
+  }
+  std::erase(counts, "-");
+  return std::ranges::adjacent_find(counts, std::not_equal_to<>()) != counts.end();
+}
+
 LaunchCounts sum_of(const std::vector<LaunchCounts>& counts) {
   LaunchCounts sum;
   for (const LaunchCounts& launch : counts) {
@@ -103,7 +112,7 @@ std::string plain_or_dash(double value, const char* format) {
 Table table_of(const Score& score) {
   const bool estimate = score.method == ClockMethod::kEstimate;
   Table table(estimate ? std::vector<std::string>{"case", "est. candidate", "est. baseline", "est. copy", "est. ratio",
-                                                  "est. of copy", "by estimate"}
+                                                  "est. of copy", "est. verdict"}
                        : std::vector<std::string>{"case", "candidate", "baseline", "copy", "ratio", "95 %", "of copy",
                                                   "verdict"});
   for (const CaseScore& of : score.cases) {
@@ -116,7 +125,7 @@ Table table_of(const Score& score) {
       row.push_back(compared ? fmt::format("{:.4f} .. {:.4f}", of.to_baseline.low, of.to_baseline.high) : "-");
     }
     row.push_back(plain_or_dash(share, "{:.3f}"));
-    row.push_back(counts_in(score, of) ? std::string(to_string(of.against_baseline)) : "scaled from");
+    row.push_back(counts_in(score, of) ? std::string(to_string(of.against_baseline)) : "not counted");
     table.add(std::move(row));
   }
   return table;
@@ -160,6 +169,12 @@ void print_leader_board(Console& console, std::span<const Attempt> attempts) {
                cut_line(attempt->hypothesis, 60)});
   }
   console.table(table);
+  if (differ_in_cases(attempts)) {
+    console.line(
+        "speed-ups over different numbers of cases do not compare with each other: confirmed attempts stand "
+        "first, then the others, each by the cases that all of them have",
+        Ink::kDim);
+  }
 }
 
 void print_score(Console& console, const Score& score, const DeviceFacts& facts) {
@@ -174,6 +189,9 @@ void print_score(Console& console, const Score& score, const DeviceFacts& facts)
   console.table(table_of(score));
   console.line("ratio: candidate / baseline, below 1 is faster; of copy: copy / candidate, 1 is as fast as a copy",
                Ink::kDim);
+  if (!std::ranges::all_of(score.cases, [&](const CaseScore& of) { return counts_in(score, of); })) {
+    console.line("not counted: this row ran, and timed rows are scaled from it; the mean is over those", Ink::kDim);
+  }
   print_estimates(console, score);
   for (const CaseScore& of : score.cases) {
     if (of.candidate_records.samples > 0) {
@@ -199,22 +217,53 @@ std::vector<Verdict> told_once(std::span<const Verdict> steps) {
   return told;
 }
 
+std::vector<Gate> gates_passed(const Evaluation& evaluation) {
+  const auto refused = std::ranges::find(evaluation.steps, false, &Verdict::passed);
+  const bool all = refused == evaluation.steps.end();
+  const bool judged = evaluation.state != AttemptState::kOpen;  // else a cost may be of a step that was cut short
+  std::vector<Gate> passed;
+  for (int at = 0; at <= static_cast<int>(Gate::kConfirm); ++at) {
+    const auto gate = static_cast<Gate>(at);
+    const std::string name(to_string(gate));
+    const auto is_of = [&](const Cost& cost) {
+      return (gate <= Gate::kPlan && cost.step == name) || cost.step == "check: gate " + name ||
+             (all && cost.step == "confirm: gate " + name);  // refusals of a confirmation are all of the gate confirm
+    };
+    const bool ran = std::ranges::find(evaluation.steps, gate, &Verdict::gate) != evaluation.steps.end() ||
+                     (judged && std::ranges::any_of(evaluation.costs, is_of));
+    if (ran && (all || gate < refused->gate)) {
+      passed.push_back(gate);
+    }
+  }
+  return passed;
+}
+
+void print_gates_passed(Console& console, const Evaluation& evaluation) {
+  std::string line;
+  for (const Gate gate : gates_passed(evaluation)) {
+    line += (line.empty() ? "" : ", ") + std::string(to_string(gate));
+  }
+  std::int64_t compared = 0;
+  for (const Verdict& step : evaluation.steps) {
+    compared = evaluation.verdict.passed ? std::max(compared, step.checks) : 0;
+  }
+  if (!line.empty()) {
+    console.line(
+        "passed  " + line + (compared > 0 ? ": " + std::to_string(compared) + " launches compared in all" : ""),
+        Ink::kGood);
+  }
+}
+
 void print_checked(Console& console, const std::vector<CheckedSet>& checked) {
   if (!checked.empty()) {
     console.line("checked: " + to_string(checked));
   }
 }
 
-void print_verdict(Console& console, const Verdict& verdict) {
+void print_refusal(Console& console, const Verdict& verdict) {
   const std::string where =
       (verdict.case_id.empty() ? ""
                                : " [" + verdict.case_id + (verdict.family.empty() ? "" : ", " + verdict.family) + "]");
-  if (verdict.passed) {
-    console.line("passed  " + std::string(to_string(verdict.gate)) +
-                     (verdict.checks > 0 ? ": " + std::to_string(verdict.checks) + " launches compared so far" : ""),
-                 Ink::kGood);
-    return;
-  }
   console.line("refused " + std::string(to_string(verdict.gate)) + ": " + verdict.reason + where, Ink::kBad);
   console.line(verdict.message);
 }

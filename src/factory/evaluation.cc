@@ -28,14 +28,15 @@ Event event_of(Event::Kind kind, const EvaluationSettings& settings, std::string
 }  // namespace
 
 bool EvaluationLine::accept(Verdict verdict, bool of_probe) {
-  if (factory.observe && (!verdict.passed || (verdict.gate >= Gate::kCheck && !of_probe))) {
-    const std::string text = std::string(to_string(verdict.gate)) +
-                             (verdict.passed ? ": passed, " + std::to_string(verdict.checks) + " launches compared"
-                                             : ": " + verdict.reason + ": " + verdict.message);
-    factory.observe(event_of(Event::Kind::kVerdict, settings, text));
-  }
   if (verdict.passed && result.verdict.passed) {
     verdict.checks += result.verdict.checks;
+  }
+  if (factory.observe && (!verdict.passed || (verdict.gate >= Gate::kCheck && !of_probe))) {
+    const std::string text =
+        std::string(to_string(verdict.gate)) +
+        (verdict.passed ? ": passed, " + std::to_string(verdict.checks) + " launches compared so far"
+                        : ": " + verdict.reason + ": " + verdict.message);
+    factory.observe(event_of(Event::Kind::kVerdict, settings, text));
   }
   result.steps.push_back(verdict);
   if (result.verdict.passed) {  // with keep_going the first refusal stands

@@ -47,6 +47,14 @@ class Gauntlet(Case):
         self.assertFalse(gates["check"]["passed"])
         self.assertIn("repeat", gates)
 
+    def test_it_goes_on_where_every_tune_point_is_wrong(self):
+        name = self.write("tuned.cu", WRONG.replace('"hypothesis"', '"tune": {"FACTOR": [1, 2]}, "hypothesis"'))
+        report, = self.reports(name, code=3)
+        self.assertEqual(report["verdict"]["gate"], "check")
+        one, = self.reports(self.write("one.cu", WRONG), code=3)
+        self.assertEqual([step["gate"] for step in report["steps"]], [step["gate"] for step in one["steps"]])
+        self.assertIn("stand twice", self.gauntlet(name, code=3))
+
     def test_first_refusal_stops_where_a_run_would(self):
         report, = self.reports(self.write("counts.cu", COUNTS), "--first-refusal", code=3)
         self.assertEqual([step["gate"] for step in report["steps"]], ["source audit", "binary audit"])

@@ -28,9 +28,9 @@ TEST(Story, TellsWhyACandidateWasRefused) {
   EXPECT_EQ(
       told_of(Stage::kVerdict,
               R"({"verdict":{"passed":false,"gate":"check","reason":"unwritten","case_id":"check/N=7","checks":2}})"),
-      "refused    check: unwritten in check/N=7 (2 checks)");
+      "refused    check: unwritten in check/N=7 (2 launches compared)");
   EXPECT_EQ(told_of(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"repeat","checks":11}})"),
-            "passed     repeat (11 checks)");
+            "passed     repeat (11 launches compared so far)");
   EXPECT_EQ(
       told_of(Stage::kCandidate, R"({"errors":[{"where":"reply.cu:6","what":"unknown name"},{"where":"","what":""}]})"),
       "unreadable reply.cu:6: unknown name (and 1 more)");
@@ -53,11 +53,14 @@ TEST(Story, TellsThingsInTheOrderInWhichTheyWereDone) {
       record(Stage::kVerdict, R"({"verdict":{"passed":true,"gate":"confirm","checks":4}})"),
       record(Stage::kClosed, R"({"state":"measured","duration_ms":1500})"),
   };
-  const std::vector<std::string> wanted{
-      "candidate  source 01234567",      "passed     source audit",
-      "built      a by NVRTC 13.0",      "passed     check (5 checks)",
-      "closed     measured after 1.5 s", "again      to confirm it: in a fresh process, with fresh seeds",
-      "passed     confirm (4 checks)",   "closed     measured after 1.5 s"};
+  const std::vector<std::string> wanted{"candidate  source 01234567",
+                                        "passed     source audit",
+                                        "built      a by NVRTC 13.0",
+                                        "passed     check (5 launches compared so far)",
+                                        "closed     measured after 1.5 s",
+                                        "again      to confirm it: in a fresh process, with fresh seeds",
+                                        "passed     confirm (4 launches compared so far)",
+                                        "closed     measured after 1.5 s"};
   EXPECT_EQ(story_of(records), wanted);
 }
 

@@ -73,7 +73,7 @@ TEST(PrintScore, LabelsEveryFigureOfTheEmulator) {
 TEST(PrintScore, CountsTheCasesThatTheSpeedUpIsOf) {
   const std::string text = printed([](Console& console) { print_score(console, estimated(), {}); });
   EXPECT_THAT(text, HasSubstr("geometric mean over 2 timed cases"));
-  EXPECT_THAT(text, HasSubstr("  scaled from"));
+  EXPECT_THAT(text, HasSubstr("  not counted"));
 }
 
 TEST(PrintScore, FitsIntoAHundredAndTwentyColumns) {
@@ -102,6 +102,67 @@ TEST(LeaderBoard, LabelsEstimatesAndCountsTheirTimedCases) {
       lines_of(printed([&](Console& console) { print_leader_board(console, attempts); }));
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_THAT(lines[1], HasSubstr("2.000x estimate      2  right, estimated"));
+}
+
+TEST(LeaderBoard, SaysThatFiguresOverOtherCasesDoNotCompare) {
+  Attempt screened, confirmed;
+  screened.id = {1};
+  confirmed.id = {2};
+  screened.state = confirmed.state = AttemptState::kMeasured;
+  screened.score = confirmed.score = estimated();
+  confirmed.score->confirmed = true;
+  const auto board = [&] {
+    return printed([&](Console& console) { print_leader_board(console, std::vector<Attempt>{screened, confirmed}); });
+  };
+  EXPECT_THAT(board(), Not(HasSubstr("do not compare")));
+  screened.score->cases.pop_back();
+  EXPECT_THAT(board(), HasSubstr("do not compare with each other: confirmed attempts stand first"));
+}
+
+Cost cost_of(const std::string& step) {
+  return {step, 1, 1};
+}
+
+TEST(GatesPassed, AreAllThatRanBeforeTheFirstRefusal) {
+  Evaluation evaluation;
+  evaluation.state = AttemptState::kMeasured;
+  Verdict audit, last, timed;
+  audit.gate = Gate::kSourceAudit;
+  last.gate = Gate::kPerturbation;
+  last.checks = 60;
+  timed.gate = Gate::kTimedRun;
+  timed.checks = 64;
+  evaluation.steps = {audit, last, timed};
+  for (const char* step : {"source audit", "compile", "binary audit", "plan", "check", "check: gate check",
+                           "check: gate repeat", "check: gate perturbation", "timing"}) {
+    evaluation.costs.push_back(cost_of(step));
+  }
+  const auto line = [&] { return printed([&](Console& console) { print_gates_passed(console, evaluation); }); };
+  EXPECT_EQ(line(),
+            "passed  source audit, compile, binary audit, plan, check, repeat, perturbation, timed run: 64 launches "
+            "compared in all\n");
+  evaluation.steps[1].passed = evaluation.verdict.passed = false;
+  evaluation.steps[1].gate = Gate::kRepeat;
+  evaluation.steps.pop_back();
+  EXPECT_EQ(line(), "passed  source audit, compile, binary audit, plan, check\n");
+  evaluation.steps.pop_back();
+  evaluation.state = AttemptState::kOpen;
+  EXPECT_EQ(line(), "passed  source audit\n") << "a step that was cut short may have cost time and passed nothing";
+}
+
+TEST(GatesPassed, OfARefusedConfirmationAreNotThoseInsideIt) {
+  Evaluation evaluation;
+  evaluation.state = AttemptState::kRejected;
+  evaluation.steps.resize(2);
+  evaluation.steps[0].gate = Gate::kSourceAudit;
+  evaluation.steps[1].gate = Gate::kConfirm;
+  evaluation.steps[1].passed = false;
+  evaluation.costs = {cost_of("compile"), cost_of("confirm: gate check")};
+  EXPECT_EQ(gates_passed(evaluation), (std::vector<Gate>{Gate::kSourceAudit, Gate::kCompile}));
+  evaluation.steps[1].passed = true;
+  evaluation.state = AttemptState::kBuilt;
+  EXPECT_EQ(gates_passed(evaluation),
+            (std::vector<Gate>{Gate::kSourceAudit, Gate::kCompile, Gate::kCheck, Gate::kConfirm}));
 }
 
 TEST(ToldOnce, LeavesOutThePassOfTheProbeButNoRefusal) {
