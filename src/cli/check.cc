@@ -54,7 +54,7 @@ void print_rows(Console& console, const std::vector<AdmissionRow>& rows) {
   console.table(table);
 }
 
-void print(Console& console, const Spec& spec, const SpecCheck& check) {
+void print(Console& console, const Spec& spec, const SpecCheck& check, bool with_device) {
   console.line(spec.name + ": read, " + std::to_string(check.cases) + " cases", Ink::kGood);
   for (const std::string& line : check.built) {
     console.line("built: " + line, Ink::kGood);
@@ -64,8 +64,13 @@ void print(Console& console, const Spec& spec, const SpecCheck& check) {
   }
   if (!check.admission) {
     print_warnings(console, check.warnings);
-    if (check.problems.empty()) {
-      console.line("admission not run: " + check.admission_not_run);
+    if (!check.problems.empty()) {
+      console.line("not sound: what is wrong stands above; admission not run", Ink::kBad);
+    } else if (with_device) {
+      console.line("not admitted: admission could not run: " + check.admission_not_run, Ink::kBad);
+    } else {
+      console.line("admission not run: " + check.admission_not_run +
+                   "; nothing is wrong as far as can be seen without");
     }
     return;
   }
@@ -95,13 +100,15 @@ int check_command(Session& session) {
   if (session.options.json) {
     session.console.line(check_report(spec, check));
   } else {
-    print(session.console, spec, check);
+    print(session.console, spec, check, machine.rig != nullptr);
   }
   if (session.stop.stop_requested()) {
     return exits::kInterrupted;
   }
-  const bool sound = check.problems.empty() && (!check.admission || check.admission->admitted);
-  return sound ? exits::kDone : exits::kUsage;
+  if (!check.problems.empty() || (check.admission && !check.admission->admitted)) {
+    return exits::kUsage;
+  }
+  return check.admission || machine.rig == nullptr ? exits::kDone : exits::kNothingWon;
 }
 
 }  // namespace kf

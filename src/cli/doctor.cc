@@ -57,6 +57,13 @@ void look_at_model(Session& session) {
   try {
     config = model_config(session.options, session.settings);
   } catch (const UsageError& error) {
+    if (session.settings.text("model.name").empty()) {  // which is no fault
+      session.console.line(
+          "model      not set  only a run over HTTP needs one (--provider, --model, --base-url); --exchange, --replay "
+          "and "
+          "--command do without");
+      return;
+    }
     report(session.console, "model", false, to_string(error.errors),
            "set --provider, --model, --base-url; or replay a transcript (--replay)");
     return;

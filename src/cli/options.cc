@@ -24,6 +24,19 @@ struct Declared {
   std::vector<std::unique_ptr<std::string>> values;  // stable places for CLI11 to write to
 };
 
+// What to do with the files that follow: a file in its place is the usual mistake.
+CLI::Validator one_of(std::vector<std::string> words) {
+  std::string all;
+  for (const std::string& word : words) {
+    all += (all.empty() ? "" : " or ") + word;
+  }
+  const auto check = [words = std::move(words), all](const std::string& given) {
+    return std::ranges::find(words, given) != words.end() ? std::string()
+                                                          : "first comes " + all + ", not \"" + given + "\"";
+  };
+  return CLI::Validator(check, all);
+}
+
 CLI::App* command(Declared& declared, const std::string& name, const std::string& text, const std::string& example) {
   CLI::App* sub = declared.app.add_subcommand(name, text);
   sub->footer("Example:\n  " + example);
@@ -74,8 +87,9 @@ void declare_run(Declared& declared) {
   sub->add_option("--exchange", options.exchange, "requests as files into this folder, replies as files from it");
   sub->add_flag("--no-wait", options.no_wait, "with --exchange: end with exit code 4 where a reply is missing");
   sub->add_option("--record", options.record, "write the calls and answers of this run to a transcript");
-  sub->add_option("--lessons", options.lessons,
-                  "lessons of earlier runs for the prompts; this run's are merged into it");
+  sub->add_option(
+      "--lessons", options.lessons,
+      "lessons of earlier runs for the prompts; this run's are merged into it (made where it is not there)");
   sub->add_flag("--json", options.json, "one JSON object a line for each event");
   add_settings(declared, sub, {"run.", "device.", "toolkit.", "model."});
 }
@@ -133,7 +147,7 @@ void declare_reading(Declared& declared) {
   CLI::App* lessons =
       command(declared, "lessons", "List lessons, or merge several files",
               "kfactory lessons list out/a/lessons.jsonl\n  kfactory lessons merge --out all.jsonl a.jsonl b.jsonl");
-  lessons->add_option("action", options.action, "list or merge")->required()->check(CLI::IsMember({"list", "merge"}));
+  lessons->add_option("action", options.action, "list or merge")->required()->check(one_of({"list", "merge"}));
   lessons->add_option("files", options.names, "lessons.jsonl files")->required();
   lessons->add_option("--out", options.out, "merge: the file to write");
   lessons->add_flag("--json", options.json, "list: one JSON object a line");
@@ -146,7 +160,7 @@ void declare_rest(Declared& declared) {
   add_settings(declared, doctor, {"device.", "toolkit.", "model."});
   CLI::App* config =
       command(declared, "config", "Every setting, its value and where it comes from", "kfactory config show");
-  config->add_option("action", options.action, "show")->required()->check(CLI::IsMember({"show"}));
+  config->add_option("action", options.action, "show (so without it)")->check(one_of({"show"}));
   add_settings(declared, config, {"run.", "device.", "toolkit.", "model."});
   CLI::App* worker = command(declared, "worker", "The device's end of a run (started by kfactory itself)",
                              "kfactory worker --device emulator --target H200");

@@ -66,9 +66,12 @@ fs::path choose_folder(const Options& options, const Spec& spec, const Clock& cl
 // for another reason leaves none behind.
 class FreshFolder {
  public:
-  explicit FreshFolder(const fs::path& folder) : folder_(folder) {
+  explicit FreshFolder(const fs::path& folder) {
     std::error_code error;
-    made_ = fs::create_directories(folder, error);
+    for (fs::path at = folder; !at.empty() && !fs::exists(at, error) && !error; at = at.parent_path()) {
+      made_.push_back(at);
+    }
+    fs::create_directories(folder, error);
     if (error) {
       throw Fatal("the run folder " + folder.string() + " cannot be made: " + error.message() +
                   "; choose another place with --out");
@@ -78,14 +81,13 @@ class FreshFolder {
   FreshFolder& operator=(const FreshFolder&) = delete;
   ~FreshFolder() {
     std::error_code ignored;
-    if (made_) {
-      fs::remove(folder_, ignored);  // only an empty one
+    for (const fs::path& folder : made_) {
+      fs::remove(folder, ignored);  // only an empty one
     }
   }
 
  private:
-  fs::path folder_;
-  bool made_ = false;
+  std::vector<fs::path> made_;  // the innermost first
 };
 
 // A run belongs to one spec, its reference and its baselines: with another one its verdicts would mean nothing.
@@ -313,6 +315,9 @@ int run_command(Session& session) {
   factory.spending = spending;
   if (!options.json && !machine.note.empty()) {
     session.console.line("device: " + label_of(machine.facts) + ": " + machine.note);
+  }
+  if (std::error_code none; !options.lessons.empty() && !fs::exists(options.lessons, none)) {
+    observe({Event::Kind::kNote, {}, options.lessons + " is not there yet: this run's lessons begin it", {}});
   }
   admit_or_refuse(factory, session);
   if (!ledger) {  // only now: a folder with a ledger holds a run

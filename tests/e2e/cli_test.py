@@ -39,6 +39,8 @@ class Usage(Case):
             (["run", SPEC, "--price", "cheap"], "dollars a million tokens"),
             (["run", SPEC, "--command", "ask 'me"], "not closed"),
             (["eval", SPEC], "candidate"),
+            (["lessons", "a.jsonl"], 'first comes list or merge, not "a.jsonl"'),
+            (["config", "shwo"], 'first comes show, not "shwo"'),
             (["eval", "no/such.json", "x.cu"], "no/such.json"),
             (["run", SPEC, "--device", "abacus"], "auto, cuda, emulator, none"),
             (["run", SPEC, "--attempts", "many"], "whole number"),
@@ -65,6 +67,9 @@ class Usage(Case):
 class Settings(Case):
     def show(self, *arguments, code=0):
         return self.call("config", "show", *arguments, code=code)
+
+    def test_show_is_what_config_does(self):
+        self.assertEqual(self.call("config").stdout, self.show().stdout)
 
     def row(self, key, *arguments):
         return next(line.split() for line in self.show(*arguments).stdout.splitlines() if line.startswith(key))
@@ -115,6 +120,15 @@ class Evaluating(Case):
         self.assertTrue(result["verdict"]["passed"])
         self.assertEqual(result["score"]["method"], "estimate")
         self.assertEqual(result["device"]["kind"], "emulator")
+
+    def test_every_gate_that_passed_is_named_and_its_launches_counted_over_all(self):
+        done = self.call("eval", SPEC, self.write(RIGHT), "--device", "emulator")
+        line = next(line for line in done.stdout.splitlines() if line.startswith("passed"))
+        self.assertRegex(line, "^passed  source audit, compile, binary audit, plan, check, repeat, perturbation, timed run: "
+                               r"\d+ launches compared in all$")
+        done = self.call("eval", SPEC, self.write('#include "/etc/passwd"\n' + RIGHT), "--device", "emulator", code=3)
+        self.assertNotIn("passed  ", done.stdout)
+        self.assertNotIn("cost:", done.stdout)   # nothing that took time to speak of
 
     def test_builds_are_kept_in_the_folder_of_the_setting(self):
         self.environment["KFACTORY_TOOLKIT_BUILD_CACHE"] = f"{self.folder}/builds"
@@ -184,9 +198,19 @@ class Checking(Case):
         done = self.call("check", SPEC, "--device", "emulator")
         self.assertIn("admitted", done.stdout)
 
+    def test_what_a_device_could_not_admit_is_no_success(self):
+        spec = json.loads(SPEC.read_text())
+        del spec["baselines"]
+        (self.folder / "spec.json").write_text(json.dumps(spec))
+        reference = spec["reference"]["cuda"]
+        (self.folder / reference).write_text((SPEC.parent / reference).read_text())
+        done = self.call("check", "spec.json", "--device", "emulator", code=3)
+        self.assertRegex(done.stdout.splitlines()[-1], "^not admitted: .*no CUDA baseline")
+        self.call("check", "spec.json", "--device", "none")
+
     def test_without_a_device_admission_is_said_not_to_have_run(self):
         done = self.call("check", SPEC, "--device", "none")
-        self.assertIn("admission not run", done.stdout)
+        self.assertTrue(done.stdout.splitlines()[-1].startswith("admission not run: there is no device"), done.stdout)
         self.assertIsNone(json.loads(self.call("check", SPEC, "--device", "none", "--json").stdout)["admission"])
 
 
@@ -255,6 +279,11 @@ class Output(Case):
         text = self.call("doctor").stdout
         for word in ["NVRTC", "found via", "driver", "sandbox", "model", "disk"]:
             self.assertIn(word, text)
+
+    def test_doctor_takes_a_model_that_nobody_named_for_no_fault(self):
+        model = next(line for line in self.call("doctor").stdout.splitlines() if line.startswith("model"))
+        self.assertNotIn("missing", model)
+        self.assertIn("--exchange", model)
 
 
 if __name__ == "__main__":

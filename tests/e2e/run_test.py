@@ -68,8 +68,25 @@ class Replay(Case):
         done = self.call("run", "vector_add.json", "--device", "none", "--replay", self.replay(), "--out", "out", "--resume", code=2)
         self.assertIn("changed since this run began", done.stderr)
 
+    def test_one_that_cannot_begin_leaves_no_folder_at_all(self):
+        self.environment.pop("OPENAI_API_KEY", None)
+        self.call("run", SPEC, "--device", "none", "--attempts", "1", "--model", "gpt-5", code=2)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        (self.folder / "out").mkdir()
+        self.call("run", SPEC, "--device", "none", "--attempts", "1", "--model", "gpt-5", code=2)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["out"])   # was there before
+
+    def test_reading_a_run_leaves_nothing_in_its_folder(self):
+        self.call("run", SPEC, "--device", "none", "--replay", self.replay(), "--out", "out", code=3)
+        before = sorted((self.folder / "out").iterdir())
+        self.call("show", "out")
+        self.call("show", "out", "1")
+        self.call("bench", "out", code=3)
+        self.assertEqual(sorted((self.folder / "out").iterdir()), before)
+
     def test_lessons_go_into_the_file_and_into_the_next_prompts(self):
-        self.call("run", SPEC, "--device", "none", "--replay", self.replay(), "--out", "a", "--lessons", "store.jsonl", code=3)
+        done = self.call("run", SPEC, "--device", "none", "--replay", self.replay(), "--out", "a", "--lessons", "store.jsonl", code=3)
+        self.assertIn("store.jsonl is not there yet", done.stdout)
         self.assertIn("nothing was learnt for certain", (self.folder / "store.jsonl").read_text())
         self.assertIn("conjecture", self.call("lessons", "list", "store.jsonl").stdout)
         self.call("run", SPEC, "--device", "none", "--exchange", "post", "--no-wait", "--out", "b", "--lessons", "store.jsonl", code=4)
