@@ -53,7 +53,7 @@ build() {  # PRESET [TARGET...]
   local preset=$1 log
   shift
   log=$(mktemp "${TMPDIR:-/tmp}/kfactory-configure.XXXXXX")
-  say "configure and build into build/$preset (the first time takes minutes: some 400 files)"
+  say "configure and build into build/$preset (the first time takes minutes: more than 300 files)"
   cmake --preset "$preset" >"$log" 2>&1 || { cat "$log"; rm -f "$log"; die "configure failed"; }
   rm -f "$log"
   cmake --build --preset "$preset" ${1:+--target "$@"}
