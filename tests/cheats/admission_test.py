@@ -72,6 +72,11 @@ class Admission(unittest.TestCase):
         row = self.refused(report)[0]
         self.assertIn("eps=3", row["name"])
         self.assertIn("unwritten", row["found"])
+        self.assertIn("Change: repair the baseline", row["found"])
+        shown = subprocess.run([BINARY, "check", str(self.specs / "rmsnorm.json"), "--device", "emulator"],
+                               capture_output=True, text=True)
+        self.assertTrue(shown.stdout.endswith("not admitted: each row that is NOT AS IT MUST BE says what to change\n"),
+                        shown.stdout[-300:])
 
 
 if __name__ == "__main__":
