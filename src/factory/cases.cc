@@ -12,8 +12,8 @@ namespace {
 
 // Above this many elements a check costs more than all small ones together: two families are enough for it.
 constexpr std::int64_t kLargeCase = 4LL << 20;
-// About 2 s of one core for a plain kernel on the emulator.
-constexpr std::int64_t kEmulatorCase = 1LL << 20;
+// About 3 s of two cores for a plain kernel and all families on the emulator.
+constexpr std::int64_t kEmulatorCase = 1LL << 21;
 // About 0.1 s of one core for a plain kernel and its check points: what a candidate may cost before it meets a GPU.
 constexpr std::int64_t kEmulatorFirstCase = 1LL << 16;
 constexpr std::size_t kEmulatorFirstCases = 6;
@@ -96,7 +96,7 @@ void add_set(const std::string& name, std::vector<Case> cases, const DeviceFacts
   if (facts.kind == "emulator") {
     set.left_out =
         static_cast<std::int64_t>(std::erase_if(cases, [](const Case& of) { return elements_of(of) > kEmulatorCase; }));
-    set.why = set.left_out > 0 ? "cases of more than 2^20 elements need a GPU" : "";
+    set.why = set.left_out > 0 ? "cases of more than 2^21 elements need a GPU" : "";
   }
   set.checked = std::ssize(cases);
   if (set.checked + set.left_out > 0) {
@@ -189,7 +189,7 @@ ChosenCases choose_cases(const Spec& spec, const DeviceFacts& facts, const Evalu
   ChosenCases chosen;
   chosen.time = named_or(spec, settings.time_cases, timed_here(spec, facts));
   if (settings.time && chosen.time.empty() && !set_of(spec, "time").empty()) {
-    chosen.notes.emplace_back("nothing is estimated: each timed case has more than 2^20 elements; add emulate cases");
+    chosen.notes.emplace_back("nothing is estimated: each timed case has more than 2^21 elements; add emulate cases");
   }
   std::vector<Case> check;
   const auto add = [&](const std::string& name, std::vector<Case> cases) {
@@ -352,14 +352,14 @@ std::vector<AdmissionRow> timed_among_checked(const Spec& spec, const DeviceFact
     });
     if (!covered) {
       rows.push_back({"timed case " + of.id.value, "is also checked",
-                      std::string("no check case ") + (emulated ? "of at most 2^20 elements " : "") +
+                      std::string("no check case ") + (emulated ? "of at most 2^21 elements " : "") +
                           "has its types and optional tensors, so no hostile contents are tried on them; add one",
                       false});
     }
   }
   if (emulated && here == 0 && !set_of(spec, "time").empty()) {
     rows.push_back({"emulate cases", "something is small enough to be executed",
-                    "the spec has none, and each of its timed cases has more than 2^20 elements; add an emulate set of "
+                    "the spec has none, and each of its timed cases has more than 2^21 elements; add an emulate set of "
                     "small cases: the emulator's figures are of these, scaled to the timed ones",
                     false});
   }

@@ -358,7 +358,7 @@ constexpr std::string_view kSpec =
   "tolerance": {"y": {"ulp": 1}},
   "work": {"read_bytes": "4*N", "write_bytes": "4*N", "flops": "N"},
   "families": {"x": ["normal", "large"]},
-  "cases": {"check": [{"N": [8, 5000, 60000, 1000000], "T": "float32"}],
+  "cases": {"check": [{"N": [8, 5000, 60000, 1100000], "T": "float32"}],
             "time": [{"N": [1048576, 4194304, 16777216], "T": "float32"}],
             "emulate": [{"N": 1024, "T": "float32"}],
             "held_out": [{"N": 4099, "T": "float32"}]},
