@@ -93,13 +93,8 @@ class OnTheEmulatorFirst : public testing::Test {
   OneAnswer emulator_;
   HandClock clock_;
   Factory factory_ = [&] {
-    Factory made;
-    made.spec = &spec_;
-    made.facts = gpu_facts();
-    made.compiler = &compiler_;
-    made.rig = &rig_;
+    Factory made = factory_of(spec_, compiler_, rig_, clock_);
     made.emulator = &emulator_;
-    made.clock = &clock_;
     return made;
   }();
   EvaluationSettings settings_;

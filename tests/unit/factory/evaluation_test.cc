@@ -9,13 +9,7 @@ namespace kf {
 namespace {
 
 struct EvaluationTest : testing::Test {
-  EvaluationTest() {
-    factory.spec = &spec;
-    factory.facts = gpu_facts();
-    factory.compiler = &compiler;
-    factory.rig = &rig;
-    factory.clock = &clock;
-  }
+  EvaluationTest() { factory = factory_of(spec, compiler, rig, clock); }
   Evaluation run(const std::string& body, const std::string& tune = "") {
     const OrErrors<Candidate> candidate = parse_candidate(candidate_source(body, tune), "candidate.cu");
     EXPECT_TRUE(candidate) << to_string(candidate.error());

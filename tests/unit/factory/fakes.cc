@@ -386,6 +386,16 @@ Spec small_spec() {
   return *spec;
 }
 
+Factory factory_of(const Spec& spec, Compiler& compiler, Rig& rig, Clock& clock) {
+  Factory made;
+  made.spec = &spec;
+  made.facts = gpu_facts();
+  made.compiler = &compiler;
+  made.rig = &rig;
+  made.clock = &clock;
+  return made;
+}
+
 DeviceFacts gpu_facts() {
   DeviceFacts facts = named_target("H200").value();
   facts.kind = "cuda";

@@ -101,5 +101,7 @@ Spec small_spec();
 std::string candidate_source(const std::string& body, const std::string& tune = "");
 std::string in_fence(const std::string& source);
 DeviceFacts gpu_facts();
+// A factory of these parts on a GPU, without models and ledger. They outlive it.
+Factory factory_of(const Spec& spec, Compiler& compiler, Rig& rig, Clock& clock);
 
 }  // namespace kf

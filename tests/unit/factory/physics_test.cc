@@ -79,14 +79,9 @@ class Physics : public testing::Test {
  protected:
   // 4 MiB at 1 TB/s take 4 us, the fakes' launches 0.5 us.
   Evaluation evaluate_one(const std::string& body) {
-    Factory factory;
-    factory.spec = &spec_;
-    factory.facts = gpu_facts();
+    Factory factory = factory_of(spec_, compiler_, rig_, clock_);
     factory.facts.dram_bytes_per_second = bandwidth_;
     factory.facts.l2_bytes = 1 << 20;
-    factory.compiler = &compiler_;
-    factory.rig = &rig_;
-    factory.clock = &clock_;
     JobBuilder jobs(factory, 2);
     return evaluate_with(factory, jobs, parse_candidate(candidate_source(body), "test").value(), settings_, {});
   }

@@ -39,14 +39,9 @@ struct Bench {
   FakeModel model{scripted};
 
   RunResult run(Ledger& ledger, std::int32_t in_flight = 2) {
-    Factory factory;
-    factory.spec = &spec;
-    factory.facts = gpu_facts();
+    Factory factory = factory_of(spec, compiler, rig, clock);
     factory.writer = &model;
-    factory.compiler = &compiler;
-    factory.rig = &rig;
     factory.ledger = &ledger;
-    factory.clock = &clock;
     factory.origin = "test";
     RunSettings settings;
     settings.budget.attempts = 6;

@@ -26,14 +26,9 @@ struct ARun {
     spec.baselines.front().source.content = candidate_source("NS=1000", tune);
   }
   RunResult with(Ledger& ledger, std::int64_t attempts) {
-    Factory factory;
-    factory.spec = &spec;
-    factory.facts = gpu_facts();
+    Factory factory = factory_of(spec, compiler, rig, clock);
     factory.writer = &model;
-    factory.compiler = &compiler;
-    factory.rig = &rig;
     factory.ledger = &ledger;
-    factory.clock = &clock;
     RunSettings settings;
     settings.budget.attempts = attempts;
     settings.search.in_flight = 1;

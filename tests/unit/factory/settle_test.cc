@@ -17,12 +17,7 @@ using testing::HasSubstr;
 class Settling : public testing::Test {
  protected:
   Factory factory() {
-    Factory made;
-    made.spec = &spec_;
-    made.facts = gpu_facts();
-    made.compiler = &compiler_;
-    made.rig = &rig_;
-    made.clock = &clock_;
+    Factory made = factory_of(spec_, compiler_, rig_, clock_);
     made.ledger = &ledger_;
     return made;
   }

@@ -44,15 +44,7 @@ class TimingSteps : public testing::Test {
   FakeCompiler compiler_;
   FakeRig rig_{gpu_facts()};
   HandClock clock_;
-  Factory factory_ = [&] {
-    Factory made;
-    made.spec = &spec_;
-    made.facts = gpu_facts();
-    made.compiler = &compiler_;
-    made.rig = &rig_;
-    made.clock = &clock_;
-    return made;
-  }();
+  Factory factory_ = factory_of(spec_, compiler_, rig_, clock_);
   JobBuilder jobs_{factory_, 2};
   EvaluationSettings settings_;
 };
