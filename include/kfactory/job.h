@@ -44,7 +44,9 @@ struct ReferenceArm {
 // ulp.
 struct ReferenceVariant {
   enum class Kind : std::uint8_t { kFloat32, kFloat32Pairs, kWideInputs } kind = Kind::kFloat32;
-  std::vector<Case> cases;  // kWideInputs: one for each Job::cases; else empty
+  // kWideInputs: one for each Job::cases, of a large case a window along the axis of its reference's slices (without
+  // tensors where there is no such axis); else empty.
+  std::vector<Case> cases;
   ReferenceArm arm;         // empty where it could not be built
   std::string unavailable;  // why
 };
@@ -77,7 +79,7 @@ struct Job {
   std::vector<CheckPoint> checks;          // kCheck, kConfirm: in this order, stopping at the first failure
   Map<std::vector<std::string>> families;  // Spec::families: a check's family holds for the inputs that list it;
                                            // the others (and inputs of timed launches) take their first one
-  // kAdmit: all kinds. kCheck: kWideInputs, where a bound leaves out ill-conditioned elements.
+  // kAdmit: all kinds. kCheck, kTime: kWideInputs, where a bound leaves out ill-conditioned elements.
   std::vector<ReferenceVariant> variants;
   // kAdmit: cases of timed extents with the families of full-size checks; each half of an input must matter in one.
   std::vector<CheckPoint> influence;

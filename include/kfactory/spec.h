@@ -109,6 +109,10 @@ struct Work {
 };
 OrError<Work> work_of(const Spec& spec, const Case& of);
 
+// The case with `extent` indices of `axis` (empty: as it is): extents shrink, strides stay. Errors: no var axis, an
+// extent beyond the case's own.
+OrError<Case> narrowed(const Spec& spec, const Case& of, const std::string& axis, std::int64_t extent);
+
 // What the reference works on: the same case with the axis set to `extent` (an empty axis: the whole case). Inputs keep
 // dtype and strides; outputs are dense float64; conditions follow as further outputs ("y__cond"); the contents of an
 // inout tensor before the launch are the input "state__in". Pass it to build_request and resolve_plan as any case.

@@ -294,6 +294,9 @@ Job JobBuilder::common(Job::Kind kind, const std::vector<Case>& cases, std::stop
     }
     job.reference.plans.push_back(std::move(reference.plan));
   }
+  if (std::ranges::any_of(job.bounds, [](const auto& entry) { return entry.second.ill_conditioned > 0; })) {
+    job.variants.push_back(variant(ReferenceVariant::Kind::kWideInputs, cases, cases.size(), stop));
+  }
   return job;
 }
 
@@ -303,9 +306,6 @@ Job JobBuilder::check_job(const std::vector<Case>& cases, Arm candidate, std::ve
   job.arms.push_back(std::move(candidate));
   job.checks = std::move(checks);
   job.relations = factory_.spec->relations;
-  if (std::ranges::any_of(job.bounds, [](const auto& entry) { return entry.second.ill_conditioned > 0; })) {
-    job.variants.push_back(variant(ReferenceVariant::Kind::kWideInputs, cases, cases.size(), stop));
-  }
   job.deadline = deadline_for(job, factory_.facts.kind == "emulator");
   return job;
 }
@@ -384,6 +384,9 @@ Job job_of_cases(const Job& whole, const std::vector<std::size_t>& at) {
   };
   Job part = whole;
   keep(part.cases), keep(part.time_seeds), keep(part.reference.plans);
+  for (ReferenceVariant& variant : part.variants) {
+    keep(variant.cases), keep(variant.arm.plans);
+  }
   for (Arm& arm : part.arms) {
     keep(arm.plans), keep(arm.own_cases);
   }

@@ -85,6 +85,23 @@ OrError<Case> widened(const Spec& spec, Case of) {
   return of;
 }
 
+// The case, or of a large one so many indices of the slices' axis as are small enough to be moved on the host; nullopt:
+// there are none.
+std::optional<Case> window_of(const Spec& spec, const Case& of) {
+  constexpr std::int64_t kWhole = 64LL << 20, kWindow = 4LL << 20;  // bytes
+  const std::string& axis = spec.reference.slice;
+  if (bytes_of(of) <= kWhole) {
+    return of;
+  }
+  const auto whole = of.axes.find(axis);
+  if (whole == of.axes.end() || whole->second <= 0) {
+    return std::nullopt;
+  }
+  const std::int64_t extent = std::max<std::int64_t>(1, whole->second * kWindow / bytes_of(of));
+  OrError<Case> window = narrowed(spec, of, axis, extent);
+  return window && bytes_of(*window) <= kWhole ? std::optional(*std::move(window)) : std::nullopt;
+}
+
 std::string first_lines(const std::string& log) {
   const std::size_t end = log.find('\n', log.find('\n') == std::string::npos ? 0 : log.find('\n') + 1);
   std::string text = log.substr(0, std::min<std::size_t>(end, 300));
@@ -106,7 +123,13 @@ ReferenceVariant JobBuilder::variant(ReferenceVariant::Kind kind, const std::vec
     }
     Case of = cases[i];
     if (wide) {
-      OrError<Case> twin = widened(*factory_.spec, of);
+      std::optional<Case> part = window_of(*factory_.spec, of);
+      if (!part) {
+        made.cases.emplace_back();
+        made.arm.plans.emplace_back();
+        continue;
+      }
+      OrError<Case> twin = widened(*factory_.spec, *std::move(part));
       if (!twin) {
         return {kind, {}, {}, to_string(twin.error())};
       }

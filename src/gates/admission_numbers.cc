@@ -58,6 +58,12 @@ AdmissionNumbers::Order& AdmissionNumbers::order(std::size_t index, const std::s
   return orders_[index];
 }
 
+// By its rule for ties; what is equal decides, not how near.
+bool AdmissionNumbers::is_index(const Tensor& tensor) const {
+  const auto bound = job_.bounds.find(tensor.name);
+  return bound != job_.bounds.end() && !bound->second.ties_of.empty();
+}
+
 void AdmissionNumbers::look_at(const CheckPoint& point) {
   const Case& of = job_.cases[static_cast<std::size_t>(point.case_index)];
   const ResolvedPlan& plan = job_.arms[0].plans[static_cast<std::size_t>(point.case_index)];
@@ -65,7 +71,10 @@ void AdmissionNumbers::look_at(const CheckPoint& point) {
   const Contents contents{point.family, seed, &job_.families};
   CaseBuffers buffers(bench_, of, plan.workspaces, 0);
   buffers.renew(contents, derive_seed(seed, 1));
-  const std::string why_not = MovedInputs::why_not(job_, point.case_index);
+  std::string why_not = MovedInputs::why_not(job_, point.case_index);
+  if (why_not.empty() && !MovedInputs::reach_of(job_, point.case_index).axis.empty()) {
+    why_not = "the case is large";
+  }
   std::optional<MovedInputs> moved_inputs;
   if (why_not.empty()) {
     moved_inputs.emplace(bench_, job_, point.case_index, buffers, contents, derive_seed(seed, 2));
@@ -75,7 +84,7 @@ void AdmissionNumbers::look_at(const CheckPoint& point) {
               "running the baseline on " + of.id.value);
   for (std::size_t i = 0; i < of.tensors.size(); ++i) {
     const Tensor& tensor = of.tensors[i];
-    if (tensor.role == TensorRole::kInput || !is_floating(tensor.dtype) || tensor.elements() == 0) {
+    if (tensor.role == TensorRole::kInput || tensor.elements() == 0 || is_index(tensor)) {
       continue;
     }
     const auto value = [&](const std::string& name) {
@@ -141,15 +150,15 @@ void AdmissionNumbers::judge(const CheckPoint& point, const Tensor& tensor, cons
       if (std::isinf(value) && std::isinf(rounded(wanted[i], tensor.dtype))) {
         continue;  // both overflow
       }
-      ++order.elements;
+      order.elements += is_floating(tensor.dtype) ? 1 : 0;
       const double ratio = error == 0 ? 0.0 : error / allowed;
-      if (ratio > order.worst_ratio && !jumps) {
+      if (ratio > order.worst_ratio && !jumps && is_floating(tensor.dtype)) {
         order.worst_ratio = ratio;
         order.worst_at = tensor.name + "[" + std::to_string(i) + "] of " +
                          job_.cases[static_cast<std::size_t>(point.case_index)].id.value + " (" + point.family + ")";
       }
       const bool out = !(error <= half);
-      order.beyond += out && !jumps ? 1 : 0;
+      order.beyond += out && !jumps && is_floating(tensor.dtype) ? 1 : 0;
       beyond = beyond || out;
     }
     ++output.elements;
@@ -160,6 +169,9 @@ void AdmissionNumbers::judge(const CheckPoint& point, const Tensor& tensor, cons
 
 void AdmissionNumbers::judge_exact(const CheckPoint& point, const Tensor& tensor, const std::vector<Answers>& answers,
                                    const std::vector<double>& wanted) {
+  if (!is_floating(tensor.dtype)) {
+    return;
+  }
   const auto bound = job_.bounds.find(tensor.name);
   const bool declared =
       bound != job_.bounds.end() && std::ranges::find(bound->second.exact, point.family) != bound->second.exact.end();

@@ -11,7 +11,7 @@ namespace kf {
 // reference itself in float32 (ReferenceVariant), in pairs of sums, and the baseline. Each must stay within half of the
 // bound, except where a 1-ulp change of the inputs moves the float64 reference out of it: such elements are
 // ill-conditioned, are counted, and must be no more than the spec says. Where the spec calls contents exact, every
-// order must give the reference, rounded.
+// order must give the reference, rounded. Integers have no bound: of them only ill-conditioned elements are counted.
 class AdmissionNumbers {
  public:
   AdmissionNumbers(Bench& bench, const Job& job, Reference& reference, Modules& baseline)
@@ -40,6 +40,7 @@ class AdmissionNumbers {
     std::vector<double> values;
   };
 
+  bool is_index(const Tensor& tensor) const;
   Order& order(std::size_t index, const std::string& name);
   std::vector<Answers> answers(const CheckPoint& point, const CaseBuffers& buffers, const Contents& contents,
                                std::size_t output, std::uint64_t seed);

@@ -36,30 +36,44 @@ std::string MovedInputs::why_not(const Job& job, std::int32_t index) {
   if (wide == nullptr || !wide->unavailable.empty()) {
     return wide == nullptr ? "there is no reference for float32 inputs" : wide->unavailable;
   }
-  const Case& of = job.cases[static_cast<std::size_t>(index)];
-  for (const Tensor& tensor : of.tensors) {
+  const auto at = static_cast<std::size_t>(index);
+  for (const Tensor& tensor : job.cases[at].tensors) {
     if (tensor.role == TensorRole::kInout) {
       return tensor.name + " is read and written";
     }
   }
-  return "";
+  return wide->cases[at].tensors.empty() ? "it is large, and the reference is not cut into slices" : "";
+}
+
+Window MovedInputs::reach_of(const Job& job, std::int32_t index) {
+  const auto at = static_cast<std::size_t>(index);
+  const Case& whole = job.cases[at];
+  const std::string& axis = job.reference.plans[at].axis;
+  if (axis.empty()) {
+    return {};
+  }
+  const std::int64_t extent = wide_variant(job)->cases[at].axes.at(axis);
+  return extent == whole.axes.at(axis) ? Window{} : Window{axis, 0, extent};
 }
 
 MovedInputs::MovedInputs(Bench& bench, const Job& job, std::int32_t index, const CaseBuffers& launch,
-                         const Contents& contents, std::uint64_t seed)
+                         const Contents& contents, std::uint64_t seed, Window window)
     : bench_(bench),
       launch_(launch),
       index_(index),
       contents_(contents),
       seed_(seed),
+      window_(std::move(window)),
       wide_(wide_variant(job)->cases[static_cast<std::size_t>(index)]),
       buffers_(bench, wide_, no_workspaces_, 0),
       reference_(bench, job, wide_variant(job)->arm) {}
 
 void MovedInputs::move(std::size_t input, std::uint64_t seed, bool mirrored) {
-  const Tensor& from = launch_.of().tensors[input];
+  const Tensor& whole = launch_.of().tensors[input];
+  const Tensor from = part_of(whole, window_);
   const Tensor& to = wide_.tensors[input];
-  const Bytes narrow = bench_.must(bench_.device().read(launch_.tensors()[input], 0, from.span_bytes()), "reading");
+  const Bytes narrow = bench_.must(
+      bench_.device().read(launch_.tensors()[input], offset_in(whole, window_), from.span_bytes()), "reading");
   std::vector<double> values = decode_elements(dense_elements(narrow, from), from.dtype);
   if (is_floating(from.dtype)) {
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -22,11 +22,14 @@ class MovedInputs {
  public:
   // Why this case cannot be tried with these variants; empty: it can.
   static std::string why_not(const Job& job, std::int32_t index);
+  // How much of the case the variant computes: a window at 0, or without an axis.
+  static Window reach_of(const Job& job, std::int32_t index);
 
+  // `window`: reach_of, moved to where it shall lie.
   MovedInputs(Bench& bench, const Job& job, std::int32_t index, const CaseBuffers& launch, const Contents& contents,
-              std::uint64_t seed);
-  // Of an output, dense: of the values at inputs moved one way and the other way round, each time the one that is
-  // farther from `wanted`.
+              std::uint64_t seed, Window window = {});
+  // Of an output (its part in the window), dense: of the values at inputs moved one way and the other way round, each
+  // time the one that is farther from `wanted`.
   std::vector<double> farthest(const std::string& output, const std::vector<double>& wanted);
   // Widens `reached` to the smallest and largest of itself and the values at inputs moved one way and the other way
   // round; each `draw` moves them otherwise. NaN widens nothing.
@@ -41,6 +44,7 @@ class MovedInputs {
   std::int32_t index_;
   const Contents& contents_;
   std::uint64_t seed_;
+  Window window_;
   const Case& wide_;
   std::vector<Workspace> no_workspaces_;
   CaseBuffers buffers_;

@@ -8,6 +8,17 @@
 
 namespace kf {
 
+// Part of a case: indices [first, first + extent) of one axis. No axis: all of it.
+struct Window {
+  std::string axis;
+  std::int64_t first = 0, extent = 0;
+};
+
+// What of `whole` lies in a window, as a tensor of its own with the strides of `whole`; offset_in: where it begins in
+// the buffer of `whole`, in bytes.
+Tensor part_of(Tensor whole, const Window& window);
+std::int64_t offset_in(const Tensor& whole, const Window& window);
+
 // The float64 reference of a job's cases. It runs after the launch that it judges, on the same contents, and leaves
 // nothing behind: its buffers are poisoned again before they are released.
 class Reference {
@@ -25,9 +36,11 @@ class Reference {
 
   // How the elements of an output lie in its buffer, which has eight bytes for each.
   enum class Form : std::uint8_t { kFloat64, kFloat32, kFloat32Pairs };
-  // The reference's own values of one output or condition, dense and row-major, on the host.
+  // The reference's own values of one output or condition (of a window along the axis of its slices), dense and
+  // row-major, on the host.
   std::vector<double> values(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
-                             const std::string& output, std::uint64_t scrub_seed, Form form = Form::kFloat64);
+                             const std::string& output, std::uint64_t scrub_seed, Form form = Form::kFloat64,
+                             const Window& window = {});
 
  private:
   struct Part;
@@ -36,7 +49,7 @@ class Reference {
                                      std::uint64_t scrub_seed, Strictness strictness);
   template <class Use>
   void for_each_part(std::int32_t index, const CaseBuffers& buffers, const Contents& contents, std::uint64_t scrub_seed,
-                     const Use& use);
+                     const Window& window, const Use& use);
   static Part slice_at(const ReferencePlan& plan, const Case& whole, std::int64_t first);
   void add_tensor(Part& part, const Tensor& tensor, const CaseBuffers& buffers, const Contents& contents,
                   std::uint64_t scrub_seed);

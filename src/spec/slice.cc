@@ -50,8 +50,8 @@ OrError<Tensor> resized(const TensorSpec& declared, const Tensor& whole, const S
 
 }  // namespace
 
-OrError<Case> slice_of(const Spec& spec, const Case& of, const std::string& axis, std::int64_t extent) {
-  Case slice = of;
+OrError<Case> narrowed(const Spec& spec, const Case& of, const std::string& axis, std::int64_t extent) {
+  Case part = of;
   if (!axis.empty()) {
     const Axis* declared = find_axis(spec, axis);
     const auto whole = of.axes.find(axis);
@@ -68,34 +68,46 @@ OrError<Case> slice_of(const Spec& spec, const Case& of, const std::string& axis
     if (!axes) {
       return std::unexpected(std::move(axes.error()));
     }
-    slice.axes = std::move(*axes);
+    part.axes = std::move(*axes);
   }
-  slice.tensors.clear();
-  const Scope scope = scope_of(spec, slice);
-  std::vector<Tensor> conditions;
-  for (const Tensor& whole : of.tensors) {
-    const TensorSpec* declared = find_tensor(spec, whole.name);
+  const Scope scope = scope_of(spec, part);
+  for (Tensor& tensor : part.tensors) {
+    const TensorSpec* declared = find_tensor(spec, tensor.name);
     if (declared == nullptr) {
-      return std::unexpected(Error{"", "\"" + whole.name + "\" is no tensor of " + spec.name, ""});
+      return std::unexpected(Error{"", "\"" + tensor.name + "\" is no tensor of " + spec.name, ""});
     }
-    OrError<Tensor> part = resized(*declared, whole, scope);
-    if (!part) {
-      return std::unexpected(std::move(part.error()));
+    OrError<Tensor> smaller = resized(*declared, tensor, scope);
+    if (!smaller) {
+      return std::unexpected(std::move(smaller.error()));
     }
-    if (whole.role == TensorRole::kInput) {
-      slice.tensors.push_back(std::move(*part));
+    tensor = std::move(*smaller);
+  }
+  return part;
+}
+
+OrError<Case> slice_of(const Spec& spec, const Case& of, const std::string& axis, std::int64_t extent) {
+  OrError<Case> part = narrowed(spec, of, axis, extent);
+  if (!part) {
+    return part;
+  }
+  Case slice = *part;
+  slice.tensors.clear();
+  std::vector<Tensor> conditions;
+  for (const Tensor& tensor : part->tensors) {
+    if (tensor.role == TensorRole::kInput) {
+      slice.tensors.push_back(tensor);
       continue;
     }
-    if (whole.role == TensorRole::kInout) {
-      Tensor before = *part;
-      before.name = whole.name + "__in";
+    if (tensor.role == TensorRole::kInout) {
+      Tensor before = tensor;
+      before.name = tensor.name + "__in";
       before.role = TensorRole::kInput;
       slice.tensors.push_back(std::move(before));
     }
-    slice.tensors.push_back(float64_result(*part, whole.name));
-    const auto bound = spec.tolerance.find(whole.name);
+    slice.tensors.push_back(float64_result(tensor, tensor.name));
+    const auto bound = spec.tolerance.find(tensor.name);
     if (bound != spec.tolerance.end() && !bound->second.condition.empty()) {
-      conditions.push_back(float64_result(std::move(*part), bound->second.condition));
+      conditions.push_back(float64_result(tensor, bound->second.condition));
     }
   }
   std::ranges::move(conditions, std::back_inserter(slice.tensors));

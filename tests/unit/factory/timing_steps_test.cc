@@ -150,6 +150,35 @@ TEST_F(TimingSteps, TunesABaselineOnceAsItDoesACandidate) {
   EXPECT_EQ(std::ranges::count_if(made, [](const Job& job) { return job.arms.front().name == "variant:0"; }), 1);
 }
 
+// What a timed launch of a quantisation may leave out is looked at on the host, which holds no whole large case.
+TEST_F(TimingSteps, GiveIllConditionedOutputsAReferenceOfMovedInputs) {
+  const auto wide_of = [&](const Case& of) {
+    JobBuilder jobs(factory(), 2);
+    return jobs.time_job({of}, {}, false, settings_, {}).variants;
+  };
+  const Case small = spec_.cases.at("time").at(0);
+  EXPECT_TRUE(wide_of(small).empty());
+  spec_.tolerance["y"].ill_conditioned = 0.01;
+  std::vector<ReferenceVariant> wide = wide_of(small);
+  ASSERT_EQ(wide.size(), 1U);
+  EXPECT_EQ(wide[0].kind, ReferenceVariant::Kind::kWideInputs);
+  EXPECT_EQ(wide[0].cases.at(0).axes, small.axes);
+
+  const OrError<Case> large = resized_case(spec_, small, {{"N", 40'000'000}}, "time");
+  ASSERT_TRUE(large);
+  spec_.reference.slice = "N";
+  wide = wide_of(*large);
+  ASSERT_EQ(wide.size(), 1U);
+  const std::int64_t window = wide[0].cases.at(0).axes.at("N");
+  EXPECT_GT(window, 100'000);
+  EXPECT_LT(window, 1'000'000);
+  EXPECT_EQ(wide[0].arm.plans.at(0).slice_case.axes.at("N"), window);
+  spec_.reference.slice = "";
+  wide = wide_of(*large);
+  ASSERT_EQ(wide.size(), 1U);
+  EXPECT_TRUE(wide[0].cases.at(0).tensors.empty());
+}
+
 TEST_F(TimingSteps, SaysThatPythonBaselinesWereNotRun) {
   BaselineSpec torch;
   torch.name = "torch";

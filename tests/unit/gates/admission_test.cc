@@ -289,6 +289,49 @@ TEST(AdmissionNumbers, FindNothingIllConditionedAwayFromJumps) {
   EXPECT_EQ(found->found.substr(0, 5), "0 of ");
 }
 
+TEST(AdmissionNumbers, CountIllConditionedIntegersAndNothingElseOfThem) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job job = with_variants(admission());
+  job.checks.resize(1);
+  job.checks[0].family = "integers";
+  for (Case& of : job.cases) {
+    of.tensors[2].dtype = Dtype::kInt32;
+  }
+  options.kernels["good"] = options.kernels["naive"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+    const int m = launch.scalar<int>(4), n = launch.scalar<int>(5), ldx = launch.scalar<int>(6);
+    for (int i = 0; i < m * n; ++i) {
+      const int at = i / n * ldx + i % n;
+      launch.pointer<int>(2)[at] = static_cast<int>(std::rint(std::floor(launch.pointer<const float>(0)[at]) + 0.5));
+    }
+    return {};
+  };
+  for (const float nudge : {0.0F, 0.25F}) {
+    options.kernels["reference"] = [nudge](const fakes::HostLaunch& launch) -> OrFault<void> {
+      const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
+      for (int i = 0; i < m * n; ++i) {
+        const double x = launch.pointer<const float>(0)[i / n * ldx + i % n];
+        launch.pointer<double>(2)[i] = std::rint(std::floor(x + static_cast<double>(nudge)) + 0.5);
+        launch.pointer<double>(3)[i] = 1;
+      }
+      return {};
+    };
+    options.kernels["float_reference"] = [](const fakes::HostLaunch& launch) -> OrFault<void> {
+      const int m = launch.scalar<int>(5), n = launch.scalar<int>(6), ldx = launch.scalar<int>(7);
+      for (int i = 0; i < m * n; ++i) {
+        launch.pointer<float>(2)[i] =
+            std::rint(std::floor(launch.pointer<const float>(0)[i / n * ldx + i % n] - 0.001F));
+      }
+      return {};
+    };
+    const AdmissionReport report = admit(job, options);
+    const AdmissionRow* found = row(report, "ill-conditioned elements of y");
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found->ok, nudge > 0) << found->found;
+    ASSERT_NE(row(report, "the reference in float32"), nullptr);
+    EXPECT_TRUE(row(report, "the reference in float32")->ok);
+  }
+}
+
 TEST(AdmissionNumbers, RefuseExactContentsThatNoFloat32KernelGetsExactly) {
   Job job = with_variants(admission());
   for (CheckPoint& point : job.checks) {

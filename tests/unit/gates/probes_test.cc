@@ -134,6 +134,44 @@ TEST(IllConditioned, ElementsThatNeedTwoInputsToMoveTogetherAreFound) {
   }
 }
 
+// Two rows of ten at a time: what the host computes once more of a case that is too large to be moved whole.
+Job in_windows(Job job) {
+  const Case window = fakes::toy_case(2, 20);
+  job.variants[0].cases = {window};
+  job.variants[0].arm = fakes::toy_reference({window});
+  return job;
+}
+
+TEST(IllConditioned, ElementsOfALargeCaseAreLeftOutByItsWindows) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  EXPECT_TRUE(checked(in_windows(on_the_edge(options, 2)), options).passed);
+  EXPECT_FALSE(checked(in_windows(on_the_edge(options, 3)), options).passed);
+  EXPECT_FALSE(checked(in_windows(on_the_edge(options, 1, 0.25F)), options).passed);
+  EXPECT_FALSE(checked(in_windows(on_the_edge(options, 2, 0, 2)), options).passed);
+}
+
+TEST(IllConditioned, TheWorstElementOfALargeCaseIsAlwaysLookedAt) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job job = in_windows(on_the_edge(options, 1));
+  for (int row = 1; row < 10; ++row) {
+    auto spoilt = options;
+    spoilt.kernels["steps"] = [row, steps = options.kernels.at("steps")](const fakes::HostLaunch& launch) {
+      OrFault<void> done = steps(launch);
+      launch.pointer<float>(2)[row * launch.scalar<int>(6) + 7] += 3;
+      return done;
+    };
+    EXPECT_FALSE(checked(job, spoilt).passed) << row;
+  }
+}
+
+TEST(IllConditioned, ALargeCaseWithoutSlicesIsJudgedWhole) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job job = on_the_edge(options, 1);
+  job.variants[0].cases = {Case{}};
+  job.variants[0].arm.plans = {ReferencePlan{}};
+  EXPECT_FALSE(checked(job, options).passed);
+}
+
 TEST(IllConditioned, IsNoExcuseAwayFromAJump) {
   fakes::HostDeviceOptions options = fakes::toy_device();
   EXPECT_FALSE(checked(on_the_edge(options, 1, 0.25F), options).passed);
