@@ -4,6 +4,7 @@
 #include <set>
 
 #include "decoder.h"
+#include "unset.h"
 
 namespace kf::emulator {
 
@@ -243,7 +244,9 @@ Inst& Decoder::emit(Inst inst) {
 void Decoder::decode_function(std::size_t n) {
   function_ = n;
   const PtxFunction& function = module_.functions[n];
-  program_.function_pcs[function.name] = static_cast<std::uint32_t>(program_.code.size());
+  const auto start = static_cast<std::uint32_t>(program_.code.size());
+  program_.sources.push_back({{}, "start of " + function.name});
+  emit({});  // for registers that the function does not set, see below
   std::vector<std::uint32_t> pc_of;
   branches_.clear();
   for (const PtxInstruction& instruction : function.instructions) {
@@ -279,6 +282,19 @@ void Decoder::decode_function(std::size_t n) {
     else
       program_.extras[branch.extra] = pc_of_label(branch.label);
   }
+  UnsetRegisters own;
+  for (std::size_t r = 0; r < function.registers.size(); ++r)
+    if (const int bits = function.registers[r].bits; bits == 1)
+      own.predicates.push_back(slots_[n][r]);
+    else
+      own.registers.push_back({slots_[n][r], slot_bytes(bits) / kLanes, false});
+  const UnsetRegisters unset = find_unset(program_, start + 1, own);
+  const bool any = !unset.registers.empty() || !unset.predicates.empty();
+  program_.function_pcs[function.name] = any ? start : start + 1;
+  if (!any) return;
+  const std::uint32_t source = program_.code[start].source;
+  program_.code[start] = make_unset(program_, unset, program_.uses[start]);
+  program_.code[start].source = source;
 }
 
 void Decoder::guard(Inst& inst, const PtxInstruction& instruction) {

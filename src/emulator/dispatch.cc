@@ -59,7 +59,10 @@ void start_warp(Warp& warp) {
   const Launch& launch = *block.launch;
   const std::uint32_t live = std::min<std::uint32_t>(block.threads - warp.index * kLanes, kLanes);
   warp.exited = live == kLanes ? 0 : ~((Mask{1} << live) - 1);
-  warp.waiting = warp.carry = 0;
+  warp.waiting = 0;
+  std::uint64_t leftover = launch.seed ^ (block.linear << 8 | warp.index);
+  warp.carry = static_cast<Mask>(splitmix64(leftover));
+  warp.unset_draws = 0;
   warp.pc.fill(launch.kernel->entry_pc);
   warp.wait.fill(Wait::kNone);
   warp.rotate = 0;

@@ -82,6 +82,7 @@ struct alignas(64) Warp {
   std::vector<DelayedWrite> delayed;                       // see delayed.h
   std::uint32_t register_limit = 0, register_changes = 0;  // setmaxnreg: the last one (0: none yet), how many
   std::uint32_t block_writes_seen = 0;                     // Launch::strong_writes at the last barrier
+  std::uint32_t unset_draws = 0;                           // functions begun that have unset registers, see unset.h
   std::vector<std::uint64_t> places_read;                  // since the last fence, by strong loads that had a choice
   bool settling = false, settling_met = false;             // one of them is being carried out; DelayedWrite::met
   bool parked = false;                                     // nothing to run until another warp acts
