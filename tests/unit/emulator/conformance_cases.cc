@@ -303,12 +303,14 @@ const std::vector<ConformanceCase>& conformance_cases() {
     atomics(made);
     approximations(made);
     add_tensor_cases(made);
+    add_wmma_cases(made);
     return made;
   }();
   return cases;
 }
 
 std::vector<std::uint64_t> conformance_inputs(const ConformanceCase& of) {
+  if (of.family == "oob") return outside_inputs();
   static constexpr std::uint64_t k64[] = {0,
                                           1,
                                           2,

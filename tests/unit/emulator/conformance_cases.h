@@ -18,6 +18,11 @@ inline constexpr int kConformanceGroup = 64;     // inputs behind one digest
 
 const std::vector<ConformanceCase>& conformance_cases();
 void add_tensor_cases(std::vector<ConformanceCase>& to);  // part of them
+// ... families "wmma" and "oob", which recordings before December 2026 do not have.
+void add_wmma_cases(std::vector<ConformanceCase>& to);
+// Of family "oob". a: every NaN of f16 (and 1024 numbers less or more of bf16), of both signs in a pair; b and c:
+// numbers, zeros, infinities and such NaNs in turn.
+std::vector<std::uint64_t> outside_inputs();
 // Tensor products of real numbers from 1/8 to 2, whose sums depend on order and width. The output's upper half is an
 // element of d, its lower half that of the product of magnitudes (of a, b and a c of f32); both as f32. Family "tensor
 // sum".
