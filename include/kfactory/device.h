@@ -79,6 +79,7 @@ struct CompareRequest {
   std::uint64_t poison_seed = 0;       // to recognise elements that were never written
   bool nonfinite_unspecified = false;  // elements whose reference is NaN or Inf are not judged
 };
+  bool only_unwritten = false;         // what holds the poison is wrong, and nothing else; no bound, no reference
 
 // One arm's place in a timed batch.
 struct Slot {

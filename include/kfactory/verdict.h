@@ -32,7 +32,7 @@ struct Mismatch {
   std::string output;
   std::int64_t elements = 0, wrong = 0;
   std::int64_t unwritten = 0;     // still hold the poison
-  std::int64_t class_errors = 0;  // NaN or Inf where the other is not
+  std::int64_t class_errors = 0;  // NaN or Inf where the other is not, of those that were written
   std::vector<std::int64_t> worst_index;
   double worst_out = 0, worst_ref = 0, worst_bound = 0;  // |out - ref| and what was allowed
   double worst_ratio = 0;                                // error / bound; +inf for class errors

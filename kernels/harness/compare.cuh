@@ -18,6 +18,7 @@ struct Comparison {
   double threshold;  // overflow_threshold(type)
   u64 poison_seed;
   int has_condition, skip_nonfinite;
+  int only_unwritten;  // what holds the poison is wrong, and nothing else
 };
 
 // What the wrong elements of some range look like. `worst` is also there when nothing is wrong.
@@ -145,7 +146,10 @@ KF_FN bool compare_element(const Comparison& of, const u8* out, const double* re
   const i64 offset = locate(of, index, coordinate);
   const int bytes = of.layout.bytes;
   const u64 bits = load_element(out, offset, bytes);
-  const Judgement found = judge(of, reference[index], of.has_condition ? condition[index] : 0.0, bits);
+  const bool unwritten = bits == poison_at(of.poison_seed, static_cast<u64>(of.base_offset + offset * bytes), bytes);
+  const Judgement found = of.only_unwritten
+                              ? Judgement{true, unwritten, false, 0.0, unwritten ? double_of(kInfinity) : 0.0}
+                              : judge(of, reference[index], of.has_condition ? condition[index] : 0.0, bits);
   if (!found.judged) {
     return false;
   }
@@ -160,8 +164,8 @@ KF_FN bool compare_element(const Comparison& of, const u8* out, const double* re
     return false;
   }
   damage.wrong += 1;
-  damage.class_errors += found.class_error;
-  damage.unwritten += bits == poison_at(of.poison_seed, static_cast<u64>(of.base_offset + offset * bytes), bytes);
+  damage.class_errors += found.class_error && !unwritten;
+  damage.unwritten += unwritten;
   for (int dim = 0; dim < kMaxRank; ++dim) {
     damage.low[dim] = coordinate[dim] < damage.low[dim] ? coordinate[dim] : damage.low[dim];
     damage.high[dim] = coordinate[dim] > damage.high[dim] ? coordinate[dim] : damage.high[dim];

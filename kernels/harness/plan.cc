@@ -126,6 +126,7 @@ OrError<ComparePlan> plan_comparison(const CompareRequest& request, const Placem
   of.poison_seed = request.poison_seed;
   of.has_condition = request.has_condition;
   of.skip_nonfinite = request.nonfinite_unspecified;
+  of.only_unwritten = request.only_unwritten;
   plan.rms = request.bound.rms;
   if (request.bound.rms > 0.0 && of.elements > 0 && !is_integer(layout->type)) {
     if (const auto regions = plan_regions(tensor, request.bound, plan); !regions) {

@@ -5,18 +5,30 @@
 
 namespace kf::harness {
 
-// Random NaNs in every float interpretation at once: the word is a NaN as float64, both its halves are as float32, all
-// four quarters are both as float16 and as bfloat16 (bits 14..7 set, the rest of the payload not zero), and every
-// second byte is one as float8. Sign and seven payload bits of each quarter are random (four in the top one).
-KF_FN u64 poison_word(u64 seed, u64 word) {
-  const Words4 random = philox(seed, word >> 1, kPoisonStream);
-  const u64 low = word & 1 ? random.z : random.x;
-  const u64 high = word & 1 ? random.w : random.y;
-  u64 bits = ((high << 32 | low) & 0x807F807F807F807Full) | 0x7FF07F807F807F80ull;
+// The poison of an even seed. Random NaNs in every float interpretation at once: the word is a NaN as float64, both its
+// halves are as float32, all four quarters are both as float16 and as bfloat16 (bits 14..7 set, the rest of the payload
+// not zero), and every second byte is one as float8. Sign and seven payload bits of each quarter are random (four in
+// the top one).
+KF_FN u64 nan_word(u64 random) {
+  u64 bits = (random & 0x807F807F807F807Full) | 0x7FF07F807F807F80ull;
   const u64 payload = bits & 0x007F007F007F007Full;
   const u64 filled = (payload + 0x007F007F007F007Full) & 0x0080008000800080ull;
   bits |= (~filled & 0x0080008000800080ull) >> 7;  // an empty payload would be Inf
   return bits;
+}
+
+// The poison of an odd seed, for what passes over NaN as if nothing were there: finite in every float interpretation,
+// near the end of its range (at least 2^15 as float16, 2^113 as bfloat16 and float32, 2^897 as float64; every second
+// byte at least 2^8 or 2^15 as float8), of either sign. Ten more bits of each quarter are random.
+KF_FN u64 finite_word(u64 random) {
+  return (random & 0x83FF83FF83FF83FFull) | 0x7800780078007800ull;
+}
+
+KF_FN u64 poison_word(u64 seed, u64 word) {
+  const Words4 random = philox(seed, word >> 1, kPoisonStream);
+  const u64 low = word & 1 ? random.z : random.x;
+  const u64 high = word & 1 ? random.w : random.y;
+  return seed & 1 ? finite_word(high << 32 | low) : nan_word(high << 32 | low);
 }
 
 // `bytes` bytes (1, 2, 4 or 8, naturally aligned) of the poison at a byte offset from the allocation's start.

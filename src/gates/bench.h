@@ -18,6 +18,14 @@ struct RigFailure {
 // splitmix64 of a seed and a purpose: independent streams from the few seeds that a job carries.
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t use);
 
+// Poison holds NaN or large finite values by its seed's lowest bit (kernels/harness/poison.cuh).
+constexpr std::uint64_t nan_poison(std::uint64_t seed) {
+  return seed & ~std::uint64_t{1};
+}
+constexpr std::uint64_t alike_poison(std::uint64_t seed, std::uint64_t as) {
+  return nan_poison(seed) | (as & 1);
+}
+
 // A device and whether it may still be used: after some faults only its destructor may be called, so nothing that is
 // held on it may be released any more.
 class Bench {

@@ -140,8 +140,8 @@ std::string describe_damage(const Mismatch& mismatch, const Tensor& tensor) {
   } else if (mismatch.unwritten > 0) {
     text += ", " + std::to_string(mismatch.unwritten) + " of the " + std::to_string(mismatch.wrong) + " unwritten";
   }
-  if (mismatch.class_errors > mismatch.unwritten) {
-    text += ", " + std::to_string(mismatch.class_errors - mismatch.unwritten) + " NaN or Inf on one side only";
+  if (mismatch.class_errors > 0) {
+    text += ", " + std::to_string(mismatch.class_errors) + " NaN or Inf on one side only";
   }
   const std::string cause = guess(mismatch, box);
   return cause.empty() ? text : text + ": " + cause;

@@ -11,7 +11,55 @@ std::string bytes_text(std::int64_t bytes) {
   return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
 
+// Bytes before a buffer's first or after its last element that were overwritten.
+std::optional<Verdict> outside(Bench& bench, Gate gate, BufferHandle buffer, std::uint64_t poison,
+                               const std::string& name) {
+  const std::int64_t bytes = bench.must(bench.device().red_zone_damage(buffer, poison), "looking at red zones");
+  if (bytes == 0) {
+    return std::nullopt;
+  }
+  return refuse(gate, "red_zone",
+                bytes_text(bytes) + " outside " + name +
+                    " (before its first or after its last "
+                    "element) were overwritten: an index runs over the end; check bounds at the tails");
+}
+
 }  // namespace
+
+std::optional<Verdict> strayed(Bench& bench, Gate gate, const CaseBuffers& buffers,
+                               const std::vector<Workspace>& workspaces) {
+  Device& device = bench.device();
+  for (std::size_t i = 0; i < buffers.of().tensors.size(); ++i) {
+    const Tensor& tensor = buffers.of().tensors[i];
+    if (auto damage = outside(bench, gate, buffers.tensors()[i], buffers.tensor_poison(i), tensor.name)) {
+      return damage;
+    }
+    const std::int64_t padding =
+        bench.must(device.padding_damage(buffers.tensors()[i], tensor, buffers.tensor_poison(i)), "looking at padding");
+    if (padding > 0) {
+      return refuse(gate, "padding_changed",
+                    bytes_text(padding) + " between the rows of " + tensor.name +
+                        " were overwritten: its strides leave gaps that belong to somebody else; write elements only");
+    }
+  }
+  for (std::size_t i = 0; i < workspaces.size(); ++i) {
+    const std::string name = "workspace " + workspaces[i].name;
+    if (auto damage = outside(bench, gate, buffers.workspaces()[i], buffers.workspace_poison(i), name)) {
+      return damage;
+    }
+    if (workspaces[i].init != WorkspaceInit::kZeroRestored) {
+      continue;
+    }
+    const std::int64_t left = bench.must(device.nonzero_bytes(buffers.workspaces()[i]), "looking at a workspace");
+    if (left > 0) {
+      return refuse(gate, "workspace_not_restored",
+                    bytes_text(left) + " of " + name +
+                        " are not zero after the launch: "
+                        "\"zero_restored\" promises that they are; reset them at the end, or declare \"zero\"");
+    }
+  }
+  return std::nullopt;
+}
 
 LaunchResult LaunchChecker::check(const LaunchCheck& launch) {
   const auto index = static_cast<std::size_t>(launch.case_index);
@@ -80,31 +128,10 @@ std::optional<Verdict> LaunchChecker::run(const LaunchCheck& launch, const CaseB
 
 std::optional<Verdict> LaunchChecker::untouched(const LaunchCheck& launch, const CaseBuffers& buffers,
                                                 const std::vector<ContentDigest>& inputs) {
-  Device& device = bench_.device();
   const Case& of = buffers.of();
-  const auto outside = [&](BufferHandle buffer, std::uint64_t poison,
-                           const std::string& name) -> std::optional<Verdict> {
-    const std::int64_t bytes = bench_.must(device.red_zone_damage(buffer, poison), "looking at red zones");
-    if (bytes == 0) {
-      return std::nullopt;
-    }
-    return refuse(launch.gate, "red_zone",
-                  bytes_text(bytes) + " outside " + name +
-                      " (before its first or after its last "
-                      "element) were overwritten: an index runs over the end; check bounds at the tails");
-  };
-  for (std::size_t i = 0; i < of.tensors.size(); ++i) {
-    const Tensor& tensor = of.tensors[i];
-    if (auto damage = outside(buffers.tensors()[i], buffers.tensor_poison(i), tensor.name)) {
-      return damage;
-    }
-    const std::int64_t padding = bench_.must(
-        device.padding_damage(buffers.tensors()[i], tensor, buffers.tensor_poison(i)), "looking at padding");
-    if (padding > 0) {
-      return refuse(launch.gate, "padding_changed",
-                    bytes_text(padding) + " between the rows of " + tensor.name +
-                        " were overwritten: its strides leave gaps that belong to somebody else; write elements only");
-    }
+  const std::vector<Workspace>& workspaces = arm_.plans.at(static_cast<std::size_t>(launch.case_index)).workspaces;
+  if (auto stray = strayed(bench_, launch.gate, buffers, workspaces)) {
+    return stray;
   }
   const std::vector<ContentDigest> after = input_digests(buffers);
   for (std::size_t i = 0, n = 0; i < of.tensors.size(); ++i) {
@@ -113,22 +140,6 @@ std::optional<Verdict> LaunchChecker::untouched(const LaunchCheck& launch, const
                     "the launch changed input " + of.tensors[i].name + ": inputs are read-only");
     }
     n += of.tensors[i].role == TensorRole::kInput ? 1 : 0;
-  }
-  const std::vector<Workspace>& workspaces = arm_.plans.at(static_cast<std::size_t>(launch.case_index)).workspaces;
-  for (std::size_t i = 0; i < workspaces.size(); ++i) {
-    if (auto damage =
-            outside(buffers.workspaces()[i], buffers.workspace_poison(i), "workspace " + workspaces[i].name)) {
-      return damage;
-    }
-    if (workspaces[i].init == WorkspaceInit::kZeroRestored) {
-      const std::int64_t left = bench_.must(device.nonzero_bytes(buffers.workspaces()[i]), "looking at a workspace");
-      if (left > 0) {
-        return refuse(launch.gate, "workspace_not_restored",
-                      bytes_text(left) + " of workspace " + workspaces[i].name +
-                          " are not zero after the launch: "
-                          "\"zero_restored\" promises that they are; reset them at the end, or declare \"zero\"");
-      }
-    }
   }
   return std::nullopt;
 }

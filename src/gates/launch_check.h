@@ -26,6 +26,12 @@ struct LaunchResult {
   std::vector<Digest> outputs;
 };
 
+// What a launch did beside its work: overwritten red zones and padding of its tensors and workspaces, or a
+// "zero_restored" workspace that is not zero. nullopt: nothing. Reads `buffers` as the launch left them; `workspaces`
+// are theirs.
+std::optional<Verdict> strayed(Bench& bench, Gate gate, const CaseBuffers& buffers,
+                               const std::vector<Workspace>& workspaces);
+
 class LaunchChecker {
  public:
   LaunchChecker(Bench& bench, const Job& job, const Arm& arm, const PhaseObserver& phase)

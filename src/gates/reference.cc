@@ -137,7 +137,7 @@ void Reference::add_tensor(Part& part, const Tensor& tensor, const CaseBuffers& 
   part.tensors.push_back(own ? bench_.must(device.allocate({bytes, 0}), "allocating the reference's " + name)
                              : buffers.tensors()[at]);
   if (own) {
-    bench_.must(device.poison(part.tensors.back(), derive_seed(scrub_seed, 77)), "poisoning the reference");
+    bench_.must(device.poison(part.tensors.back(), nan_poison(derive_seed(scrub_seed, 77))), "poisoning the reference");
   }
   if (before) {
     bench_.must(device.fill(part.tensors.back(), whole.tensors[at], contents.of(whole.tensors[at], at)),
@@ -253,14 +253,15 @@ void Reference::compare_part(CompareRequest request, Found& into) {
   merge_mismatch(into.wrong, slice, sliced_last);
   const std::uint64_t poison_seed = request.poison_seed;
   for (std::uint64_t other = 1; slice.wrong > 0 && poison_by_chance(tensor.dtype) && other <= kOtherPoisons; ++other) {
-    request.poison_seed = derive_seed(poison_seed, 90 + other);
+    request.poison_seed = alike_poison(derive_seed(poison_seed, 90 + other), poison_seed);
     into.others += compared().unwritten;
   }
   request.poison_seed = poison_seed;
   if (slice.unwritten > 0 && slice.unwritten < slice.wrong && is_floating(tensor.dtype)) {
-    request.bound = {1e30, 0.0, "", 0.0, {}};  // poison is NaN: only what nobody wrote still fails
+    request.bound = {};
     request.has_condition = false;
     request.condition = request.ref;
+    request.only_unwritten = true;
     merge_mismatch(into.holes, compared(), sliced_last);
   }
 }

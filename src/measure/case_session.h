@@ -113,7 +113,7 @@ class CaseSession {
   std::optional<Verdict> verify_all(const std::vector<Planned>& planned);
   bool right_alone(std::int32_t arm);
   bool verifies(std::int32_t arm, std::int32_t quad, std::int32_t occurrence) const;
-  std::optional<std::string> wrong_outputs(const Planned& launch, std::optional<Mismatch>& mismatch);
+  std::optional<Verdict> wrong_in(const Planned& launch);
   std::vector<ContentDigest> input_digests(const CaseBuffers& set);
   OrFault<ModuleHandle> module_of(Runner& runner);
   void drop(std::int32_t arm, const std::string& why);

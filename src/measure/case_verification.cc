@@ -2,7 +2,7 @@
 // What a batch of timed launches left behind, and whose fault it is.
 #include <algorithm>
 
-#include "gates/damage.h"
+#include "gates/launch_check.h"
 #include "gates/verdicts.h"
 #include "measure/case_session.h"
 
@@ -75,26 +75,22 @@ std::optional<Verdict> CaseSession::fault_of(const std::vector<Planned>& planned
   return refused(std::move(verdict));
 }
 
-// Of the candidate: why its outputs are wrong; nullopt: they are not. What another arm did wrong goes to
-// `wrong_rivals`.
+// Of the candidate: why its launch is refused; nullopt: it is right. What another arm did wrong goes to `wrong_rivals`.
 std::optional<Verdict> CaseSession::verify(const Planned& launch, std::vector<WrongRival>& wrong_rivals) {
   if (runners_[static_cast<std::size_t>(launch.arm)].dropped) {
     return std::nullopt;
   }
-  std::optional<Mismatch> mismatch;
-  std::optional<std::string> wrong = parts_.busy.during([&] { return wrong_outputs(launch, mismatch); });
+  std::optional<Verdict> wrong = parts_.busy.during([&] { return wrong_in(launch); });
   if (!wrong) {
     ++timing_.verified;
     return std::nullopt;
   }
   if (launch.arm == 0) {
-    Verdict verdict =
-        refuse(Gate::kTimedRun, mismatch && mismatch->unwritten == mismatch->wrong ? "unwritten" : "mismatch",
-               "the outputs of a timed launch are wrong. " + *wrong);
-    verdict.mismatch = mismatch;
-    return refused(std::move(verdict));
+    wrong->message =
+        (wrong->mismatch ? "the outputs of a timed launch are wrong. " : "in a timed launch, ") + wrong->message;
+    return refused(*std::move(wrong));
   }
-  wrong_rivals.push_back({launch.arm, *std::move(wrong)});
+  wrong_rivals.push_back({launch.arm, wrong->message});
   return std::nullopt;
 }
 
@@ -114,12 +110,11 @@ std::optional<Verdict> CaseSession::verify_all(const std::vector<Planned>& plann
     const bool trusted = runners_[static_cast<std::size_t>(rival.arm)].trusted;
     if (trusted && beside_others && right_alone(rival.arm) && right_alone(rival.arm)) {
       refused_arm_ = suspect_of(planned);
-      return refused(
-          refuse(Gate::kTimedRun, "sabotage",
-                 "the outputs of " + timing_.arms[static_cast<std::size_t>(rival.arm)] +
-                     " were wrong in a batch beside the candidate and are right alone: a launch may write to "
-                     "its own outputs and workspaces only. " +
-                     rival.why));
+      return refused(refuse(Gate::kTimedRun, "sabotage",
+                            "a launch of " + timing_.arms[static_cast<std::size_t>(rival.arm)] +
+                                " was wrong in a batch beside the candidate and is right alone: a launch may write to "
+                                "its own outputs and workspaces only. " +
+                                rival.why));
     }
     drop(rival.arm, std::string(kWrongOutputs) + rival.why);
   }
@@ -139,29 +134,32 @@ bool CaseSession::right_alone(std::int32_t arm) {
   alone.slots.push_back({arm, bench_.must(module_of(runner), "loading " + runner.name), runner.plan,
                          launch.set->tensors(), runner.workspaces[0].workspaces()});
   const auto samples = bench_.tried(parts_.busy.during([&] { return device_.time(alone); }));
-  std::optional<Mismatch> mismatch;
-  return samples && !parts_.busy.during([&] { return wrong_outputs(launch, mismatch); });
+  return samples && !parts_.busy.during([&] { return wrong_in(launch); });
 }
 
-std::optional<std::string> CaseSession::wrong_outputs(const Planned& launch, std::optional<Mismatch>& mismatch) {
+// What a timed launch left behind, as a check has it: beside its outputs, then in them.
+std::optional<Verdict> CaseSession::wrong_in(const Planned& launch) {
   const Runner& runner = runners_[static_cast<std::size_t>(launch.arm)];
+  const CaseBuffers& workspaces = runner.workspaces[static_cast<std::size_t>(launch.occurrence) % 2];
+  std::optional<Verdict> stray = strayed(bench_, Gate::kTimedRun, *launch.set, no_workspaces_);
+  stray = stray ? stray : strayed(bench_, Gate::kTimedRun, workspaces, runner.plan->workspaces);
+  if (stray) {
+    return stray;
+  }
   if (!runner.own_case) {
-    for (Mismatch& output : parts_.reference.compare(index_, *launch.set, launch.contents, derive_seed(seed_, 7))) {
-      if (output.wrong > 0) {
-        mismatch = std::move(output);
-        return mismatch_message(*mismatch);
-      }
-    }
-    return std::nullopt;
+    return verdict_of(Gate::kTimedRun,
+                      parts_.reference.compare(index_, *launch.set, launch.contents, derive_seed(seed_, 7)));
   }
   // A copy row: tensor 1 must hold what tensor 0 holds.
   const std::vector<Tensor>& tensors = runner.of->tensors;
   if (tensors.size() != 2 || tensors[0].extent != tensors[1].extent || tensors[0].dtype != tensors[1].dtype) {
-    return "an arm with tensors of its own that is no copy cannot be verified";
+    return refuse(Gate::kTimedRun, "mismatch", "an arm with tensors of its own that is no copy cannot be verified");
   }
   const auto [from, to] = std::pair(launch.set->tensors()[0], launch.set->tensors()[1]);
   const std::int64_t differing = bench_.must(device_.differing_elements(from, to, tensors[1]), "comparing a copy");
-  return differing == 0 ? std::nullopt : std::optional(std::to_string(differing) + " elements were not copied");
+  return differing == 0 ? std::nullopt
+                        : std::optional(refuse(Gate::kTimedRun, "mismatch",
+                                               std::to_string(differing) + " elements were not copied"));
 }
 
 std::vector<ContentDigest> CaseSession::input_digests(const CaseBuffers& set) {

@@ -12,11 +12,12 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// An output whose elements are set one by one, over poison 42.
+// An output whose elements are set one by one, over the poison of a seed.
 struct Output {
-  explicit Output(Tensor of) : tensor(std::move(of)), at(place({tensor.span_bytes(), 0})) {
+  explicit Output(Tensor of, std::uint64_t poison_seed = 42)
+      : tensor(std::move(of)), at(place({tensor.span_bytes(), 0})), seed(poison_seed) {
     memory.resize(static_cast<std::size_t>(at.total));
-    poison(memory, 42);
+    poison(memory, seed);
     reference.assign(static_cast<std::size_t>(tensor.elements()), 0.0);
   }
   Output(Dtype dtype, std::vector<double> values, std::vector<double> wanted)
@@ -39,17 +40,19 @@ struct Output {
                            .slice_dim = slice_dim,
                            .slice_first = slice_first,
                            .slice_extent = slice_extent,
-                           .poison_seed = 42,
-                           .nonfinite_unspecified = unspecified};
+                           .poison_seed = seed,
+                           .nonfinite_unspecified = unspecified,
+                           .only_unwritten = only_unwritten};
     return compare(plan_comparison(request, at).value(), memory, reference, condition);
   }
   Tensor tensor;
   Placement at;
+  std::uint64_t seed = 42;
   Bytes memory;
   std::vector<double> reference, condition;
   int slice_dim = -1;
   std::int64_t slice_first = 0, slice_extent = 0;
-  bool unspecified = false;
+  bool unspecified = false, only_unwritten = false;
 };
 
 TEST(Compare, PassesEqualValues) {
@@ -129,24 +132,53 @@ TEST(Compare, ARoundedReferenceIsAlwaysWithinHalfAUnit) {
   EXPECT_EQ(Output(Dtype::kFloat16, values, wanted).judge({.ulp = 0.5}).wrong, 0);
 }
 
+// NaN by an even seed, large finite values by an odd one.
 TEST(Compare, RecognisesElementsThatWereNeverWritten) {
-  Tensor tensor{.name = "y", .dtype = Dtype::kBfloat16, .extent = {4, 8}, .stride = {10, 1}};
-  Output out(tensor);
-  for (std::int64_t i = 0; i < 32; ++i) {
-    if (i % 8 != 5 && i / 8 != 2) {
-      out.set(i, 0.0);
+  for (const std::uint64_t seed : {42, 43}) {
+    Output out(Tensor{.name = "y", .dtype = Dtype::kBfloat16, .extent = {4, 8}, .stride = {10, 1}}, seed);
+    for (std::int64_t i = 0; i < 32; ++i) {
+      if (i % 8 != 5 && i / 8 != 2) {
+        out.set(i, 0.0);
+      }
     }
+    const Mismatch found = out.judge({});
+    EXPECT_EQ(found.wrong, 11);
+    EXPECT_EQ(found.unwritten, 11);
+    EXPECT_EQ(found.class_errors, 0);
+    EXPECT_EQ(found.wrong_rows, 4);
+    EXPECT_EQ(found.rows, 4);
+    EXPECT_EQ(found.wrong_columns, 8);
+    EXPECT_EQ(found.columns, 8);
+    EXPECT_EQ(found.first_index, (std::vector<std::int64_t>{0, 0}));
+    EXPECT_EQ(found.last_index, (std::vector<std::int64_t>{3, 7}));
   }
-  const Mismatch found = out.judge({});
-  EXPECT_EQ(found.wrong, 11);
-  EXPECT_EQ(found.unwritten, 11);
-  EXPECT_EQ(found.class_errors, 11);
-  EXPECT_EQ(found.wrong_rows, 4);
-  EXPECT_EQ(found.rows, 4);
-  EXPECT_EQ(found.wrong_columns, 8);
-  EXPECT_EQ(found.columns, 8);
-  EXPECT_EQ(found.first_index, (std::vector<std::int64_t>{0, 0}));
-  EXPECT_EQ(found.last_index, (std::vector<std::int64_t>{3, 7}));
+}
+
+TEST(Compare, FindsWhatNobodyWroteAmongWrongElements) {
+  for (const std::uint64_t seed : {42, 43}) {
+    Output out(Tensor{.name = "y", .dtype = Dtype::kFloat16, .extent = {10}, .stride = {1}}, seed);
+    for (std::int64_t i = 0; i < 7; ++i) {
+      out.set(i, i < 3 ? 5.0 : kNan);
+    }
+    const Mismatch wrong = out.judge({});
+    EXPECT_EQ(wrong.wrong, 10);
+    EXPECT_EQ(wrong.unwritten, 3);
+    EXPECT_EQ(wrong.class_errors, 4);
+    out.only_unwritten = true;
+    const Mismatch holes = out.judge({});
+    EXPECT_EQ(holes.wrong, 3);
+    EXPECT_EQ(holes.unwritten, 3);
+    EXPECT_EQ(holes.first_index, std::vector<std::int64_t>{7});
+  }
+}
+
+// A NaN that nobody wrote looks like one that was: the other poison tells.
+TEST(Compare, FindsWhatNobodyWroteWhereTheReferenceIsNanByTheFinitePoison) {
+  for (const auto dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBfloat16, Dtype::kFloat64}) {
+    Output out(Tensor{.name = "y", .dtype = dtype, .extent = {4}, .stride = {1}}, 43);
+    out.reference.assign(4, kNan);
+    EXPECT_EQ(out.judge({}).unwritten, 4);
+  }
 }
 
 TEST(Compare, NamesTheBoxOfTheDamage) {

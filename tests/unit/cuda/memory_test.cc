@@ -18,7 +18,7 @@ struct Allocation {
 
 TEST(Poison, IsNanInEveryFloatType) {
   for (u64 word = 0; word < 20'000; ++word) {
-    const u64 bits = poison_word(5, word);
+    const u64 bits = poison_word(6, word);
     EXPECT_TRUE(std::isnan(decode(kF64, bits)));
     for (int half = 0; half < 2; ++half) {
       EXPECT_TRUE(std::isnan(decode(kF32, bits >> (32 * half) & 0xFFFFFFFF)));
@@ -33,12 +33,38 @@ TEST(Poison, IsNanInEveryFloatType) {
   }
 }
 
+TEST(Poison, OfAnOddSeedIsLargeAndFiniteInEveryFloatType) {
+  std::set<u64> quarters;
+  bool negative = false, positive = false;
+  for (u64 word = 0; word < 20'000; ++word) {
+    const u64 bits = poison_word(7, word);
+    const auto large = [](double value, double at_least) {
+      return std::isfinite(value) && std::abs(value) >= at_least;
+    };
+    EXPECT_TRUE(large(decode(kF64, bits), 0x1p897));
+    for (int half = 0; half < 2; ++half) {
+      EXPECT_TRUE(large(decode(kF32, bits >> (32 * half) & 0xFFFFFFFF), 0x1p113));
+    }
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      const u64 code = bits >> (16 * quarter) & 0xFFFF;
+      quarters.insert(code);
+      EXPECT_TRUE(large(decode(kBf16, code), 0x1p113));
+      EXPECT_TRUE(large(decode(kF16, code), 0x1p15));
+      EXPECT_TRUE(large(decode(kE4m3, code >> 8), 256));
+      EXPECT_TRUE(large(decode(kE5m2, code >> 8), 0x1p15));
+      (code & 0x8000 ? negative : positive) = true;
+    }
+  }
+  EXPECT_EQ(quarters.size(), 2048u);
+  EXPECT_TRUE(negative && positive);
+}
+
 TEST(Poison, HasRandomPayloadsThatChangeWithTheSeed) {
   std::set<u64> quarters;
   int same = 0;
   for (u64 word = 0; word < 2'000; ++word) {
-    quarters.insert(poison_word(1, word) & 0xFFFF);
-    same += (poison_word(1, word) & 0xFFFF) == (poison_word(2, word) & 0xFFFF);
+    quarters.insert(poison_word(4, word) & 0xFFFF);
+    same += (poison_word(4, word) & 0xFFFF) == (poison_word(2, word) & 0xFFFF);
   }
   EXPECT_GT(quarters.size(), 240u);  // of 2 x 127
   EXPECT_LT(same, 40);
@@ -56,7 +82,8 @@ TEST(Poison, ReadsTheSameByBytesAndByWords) {
 }
 
 TEST(Poison, KeepsItsValues) {
-  EXPECT_EQ(poison_word(0x0123456789ABCDEFull, 12'345), 18445195780944691118ull);
+  EXPECT_EQ(poison_word(0x0123456789ABCDEEull, 12'345), 18444914351063039954ull);
+  EXPECT_EQ(poison_word(0x0123456789ABCDEFull, 12'345), 17904756128961395246ull);
 }
 
 TEST(Placement, KeepsMisalignmentAndRedZones) {

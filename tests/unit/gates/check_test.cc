@@ -188,11 +188,20 @@ TEST(Check, PoisonsOutputsDifferentlyBeforeEachLaunch) {
   std::vector<std::uint32_t> found;
   options.kernels["good"] = [&, good = options.kernels["good"]](const fakes::HostLaunch& launch) {
     found.push_back(launch.pointer<std::uint32_t>(2)[0]);
-    EXPECT_TRUE(std::isnan(launch.pointer<float>(2)[0]));
+    const float first = launch.pointer<float>(2)[0];
+    (std::isnan(first) ? nans : large) += 1;
+    EXPECT_TRUE(std::isnan(first) || (std::isfinite(first) && std::abs(first) > 0x1p113F)) << first;
     return good(launch);
   };
-  EXPECT_TRUE(verdict_of(toy_check("good", {toy_case(3, 8)}), options).passed);
+  Job job = toy_check("good", {toy_case(3, 8)});
+  for (std::uint64_t seed = 30; seed < 40; seed += 2) {
+    job.checks.push_back({0, "normal", {seed, seed + 1}, 0});
+  }
+  EXPECT_TRUE(verdict_of(job, options).passed);
+  EXPECT_GT(nans, 0);
+  EXPECT_GT(large, 0);
   std::ranges::sort(found);
+  int nans = 0, large = 0;
   EXPECT_EQ(std::ranges::adjacent_find(found), found.end());
 }
 

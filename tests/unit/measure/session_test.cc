@@ -80,7 +80,8 @@ TEST(Session, NeverRepeatsContentsAndPoisonsOutputsEachTime) {
   const auto good = options.kernels["good"];
   options.kernels["good"] = options.kernels["naive"] = [&](const HostLaunch& launch) {
     inputs.push_back(launch.pointer<const float>(0)[1]);
-    EXPECT_TRUE(std::isnan(launch.pointer<const float>(2)[0]));
+    const float before = launch.pointer<const float>(2)[0];
+    EXPECT_TRUE(std::isnan(before) || std::abs(before) > 0x1p113F) << before;
     outputs.push_back(static_cast<float>(launch.pointer<const std::uint32_t>(2)[0]));
     return good(launch);
   };
@@ -89,6 +90,22 @@ TEST(Session, NeverRepeatsContentsAndPoisonsOutputsEachTime) {
   EXPECT_EQ(distinct.size(), inputs.size());
   EXPECT_GT(inputs.size(), 50U);
   EXPECT_GT(std::set<float>(outputs.begin(), outputs.end()).size(), outputs.size() * 9 / 10);
+}
+
+// Right outputs are not all that a launch owes: checks look at the same things.
+TEST(Session, LooksAtWhatATimedLaunchDidBesideItsOutputs) {
+  const auto refusal = [](const std::string& entry, const std::vector<Workspace>& workspaces) {
+    Job job = toy_time({entry, "naive"}, {toy_case(3, 8, 11)});
+    job.arms[0] = fakes::toy_arm("candidate", entry, job.cases, workspaces);
+    return report_of(job).verdict;
+  };
+  const Verdict stray = refusal("past_the_end", {});
+  EXPECT_EQ(stray.gate, Gate::kTimedRun);
+  EXPECT_EQ(stray.reason, "red_zone");
+  EXPECT_THAT(stray.message, testing::StartsWith("in a timed launch, "));
+  EXPECT_EQ(refusal("into_padding", {}).reason, "padding_changed");
+  EXPECT_EQ(refusal("uses_workspace", {{"w", 64, WorkspaceInit::kZeroRestored}}).reason, "workspace_not_restored");
+  EXPECT_TRUE(refusal("restores_workspace", {{"w", 64, WorkspaceInit::kZeroRestored}}).passed);
 }
 
 TEST(Session, VerifiesEachArm) {
