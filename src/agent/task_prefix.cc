@@ -269,6 +269,14 @@ std::string allowed_registers(const Spec& spec) {
   return spec.limits.allow.empty() ? "" : " (allowed here: " + joined(spec.limits.allow, ", ") + ")";
 }
 
+// Empty where the spec lets a neighbour be as slow as it likes.
+std::string cliffs_row(const Spec& spec) {
+  return spec.limits.cliff == 0
+             ? ""
+             : "| cliffs | a shape beside a timed one (one row or column more or less) that takes more than " +
+                   decimal(spec.limits.cliff, 1) + " times as long as its work explains |\n";
+}
+
 std::string lessons_text(const TaskView& task) {
   const std::vector<Lesson> lessons = lessons_for(task.lessons, *task.spec, task.facts.arch, kMostLessons);
   std::string text;
@@ -300,6 +308,7 @@ std::string task_prefix(const TaskView& task) {
                               {"prelude", prelude_text(spec)},
                               {"example", example_text(spec)},
                               {"allowed_registers", allowed_registers(spec)},
+                              {"cliffs", cliffs_row(spec)},
                               {"families", families_text(spec)},
                               {"nonfinite", nonfinite_text(spec.nonfinite)},
                               {"lessons", lessons_text(task)}});

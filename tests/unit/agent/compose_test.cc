@@ -73,6 +73,15 @@ TEST(TaskPrefix, ListsEveryTimedCaseWithItsFloor) {
   EXPECT_THAT(prefix, HasSubstr("| M=32768, N=256, T=bfloat16 | 16778240 + 16777216 | 3.50 |"));
 }
 
+TEST(TaskPrefix, TellsHowSlowANeighbourMayBe) {
+  Spec spec = rmsnorm();
+  spec.limits.cliff = 8;
+  EXPECT_THAT(task_prefix(task_of(spec)), HasSubstr("| cliffs | a shape beside a timed one (one row or column more or "
+                                                    "less) that takes more than 8.0 times as long as its work "));
+  spec.limits.cliff = 0;
+  EXPECT_THAT(task_prefix(task_of(spec)), Not(HasSubstr("| cliffs |")));
+}
+
 TEST(TaskPrefix, TellsTheDevice) {
   const std::string prefix = task_prefix(task_of(rmsnorm()));
   EXPECT_THAT(prefix, HasSubstr("NVIDIA H200 (sm_90a): 132 SMs"));
