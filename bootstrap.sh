@@ -100,5 +100,6 @@ case "${1:-}" in
   demo) shift; install_packages; find_toolkit; demo "$@" ;;
   test) shift; install_packages; find_toolkit; run_tests "$@" ;;
   build) install_packages; find_toolkit; build portable kfactory; say "built: build/portable/bin/kfactory" ;;
-  *) sed -n '3,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  -h | --help | help) sed -n '3,8s/^# \{0,1\}//p' "$0" ;;
+  *) sed -n '3,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
