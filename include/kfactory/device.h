@@ -78,8 +78,8 @@ struct CompareRequest {
   std::int64_t slice_first = 0, slice_extent = 0;
   std::uint64_t poison_seed = 0;       // to recognise elements that were never written
   bool nonfinite_unspecified = false;  // elements whose reference is NaN or Inf are not judged
-};
   bool only_unwritten = false;         // what holds the poison is wrong, and nothing else; no bound, no reference
+};
 
 // One arm's place in a timed batch.
 struct Slot {
