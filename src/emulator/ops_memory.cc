@@ -232,10 +232,25 @@ void store(Warp& w, const Inst& i, Mask lanes) {
   std::byte* to[kLanes];
   std::uint64_t at[kLanes];
   addresses(w, i, lanes, at);
+// Until it goes, the race checker knows what the store writes.
+class StoringNow {
+ public:
+  StoringNow(Warp& w, const Storing& what) : w_(w) { w.storing = &what; }
+  ~StoringNow() { w_.storing = nullptr; }
+  StoringNow(const StoringNow&) = delete;
+
+ private:
+  Warp& w_;
+};
+
   if (i.strong && !i.orders && space <= Space::kGlobal && delay(w, i, lanes, at, bytes)) return;
   settle_overlaps(w, space, at, lanes, bytes);
   if (w.settling) each_lane(lanes, [&](int l) { keep_old_value(w, at[l], bytes); });
-  resolve_all(w, i, at, lanes, bytes, space, true, to);
+  {
+    const Storing storing{&i, at, static_cast<std::uint32_t>(w.block->events)};
+    const StoringNow now(w, storing);
+    resolve_all(w, i, at, lanes, bytes, space, true, to);
+  }
   count_traffic(w, space, at, lanes, bytes, true);
   const std::uint32_t* list = w.launch->program->extras.data() + i.extra;
   for (std::uint32_t k = 0; k < i.extras; ++k) {
@@ -272,6 +287,18 @@ bool bind_access(Binder& b, bool is_store) {
   take_cache_words(b);
   const bool weak_pair = b.take("v2"), quad = !weak_pair && b.take("v4"), eight = !weak_pair && !quad && b.take("v8");
   const Type type = b.take_type();
+}  // namespace
+
+std::byte byte_stored(const Warp& w, int lane, std::uint64_t shared_offset) {
+  const Inst& i = *w.storing->inst;
+  const std::uint64_t offset = shared_offset - ((w.storing->at[lane] & 0xff'ffff) - kSharedBase);
+  const std::uint32_t* element = w.launch->program->extras.data() + i.extra + 2 * (offset / i.width);
+  const std::uint64_t reg_bytes = element[1] & 0xff;
+  return std::byte{w.regs[element[0] + static_cast<std::uint64_t>(lane) * reg_bytes + offset % i.width]};
+}
+
+namespace {
+
   const int bytes = bits_of(type) / 8;
   if (bytes == 0) return false;
   const Operand& where = b.operand(is_store ? 0 : 1);

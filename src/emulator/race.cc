@@ -47,6 +47,22 @@ void sync_lanes(Warp& warp, Mask lanes) {
   warp.part_syncs.push_back({now, lanes});
 }
 
+// Whether a write that no order keeps from an earlier one leaves those bytes of `mask`, in the word at `word`, as the
+// earlier one made them: whichever comes last, they hold the same.
+bool same_bytes(const Warp& warp, int lane, const Block& owner, std::uint64_t word, int mask, const Touch& earlier) {
+  if (warp.storing == nullptr) return false;
+  const bool own = earlier.warp == warp.index && earlier.rank == warp.block->rank;
+  const bool one_store = own && static_cast<std::int32_t>(earlier.event - warp.storing->began) > 0;
+  if (own && &owner != warp.block) return false;  // whether it is of this very store is not known
+  for (std::uint64_t k = 0; k < 4; ++k) {
+    if ((mask >> k & 1) == 0) continue;
+    const std::uint64_t at = word * 4 + k;
+    if (byte_stored(warp, lane, at) != (one_store ? byte_stored(warp, earlier.lane, at) : owner.shared[at]))
+      return false;
+  }
+  return true;
+}
+
 bool same_thread(const Touch& a, const Touch& b) {
   return a.warp == b.warp && a.lane == b.lane && a.rank == b.rank;
 }
@@ -82,7 +98,8 @@ void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint6
       return (earlier.bytes & mask) != 0 && !(strong && (earlier.bytes & kStrongTouch) != 0) &&
              !ordered(warp, lane, earlier);
     };
-    if (conflicts(history.write))
+    if (conflicts(history.write) &&
+        !(access == Access::kWrite && same_bytes(warp, lane, owner, word, history.write.bytes & mask, history.write)))
       found(warp, inst, lane, first, access == Access::kRead ? "reads" : "writes", "wrote", history.write);
     if (access == Access::kRead) {
       const bool same_warp = history.read.warp == touch.warp && history.read.rank == touch.rank;

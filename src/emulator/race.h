@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Races on shared memory. Each warp has a vector clock; barriers, mbarriers and atomics join clocks. Two
 // accesses to a byte conflict when one writes, they come from different threads, not both are atomic, and
-// neither is ordered before the other. Inside a warp, bar.warp.sync orders.
+// neither is ordered before the other; not two writes of the same value. Inside a warp, bar.warp.sync orders.
 #pragma once
 #include "access.h"
 #include "block.h"
@@ -17,6 +17,9 @@ void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint6
 // lane's offset.
 void race_check_lanes(Warp& warp, const Inst& inst, Mask lanes, const std::uint32_t* offset, std::uint32_t bytes,
                       Access access);
+
+// Of the store that is being resolved (Warp::storing): the byte that a lane writes at an offset of shared memory.
+std::byte byte_stored(const Warp& w, int lane, std::uint64_t shared_offset);
 
 // What `warp` did so far is known to whoever joins `clock` later.
 void race_publish(Warp& warp, std::vector<std::uint32_t>& clock);

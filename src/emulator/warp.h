@@ -40,6 +40,13 @@ struct LaneSync {
   Mask lanes = 0;
 };
 
+// A store that is being resolved: what each lane will write where.
+struct Storing {
+  const Inst* inst = nullptr;
+  const std::uint64_t* at = nullptr;  // of each lane
+  std::uint32_t began = 0;            // Block::events of the block when it began
+};
+
 // A call that a lane has not returned from.
 struct CallFrame {
   static constexpr std::uint32_t kPlain = 0xffff'ffffu;
@@ -73,6 +80,7 @@ struct alignas(64) Warp {
   std::array<std::uint32_t, kLanes> copy_group{};     // the lane's open cp.async group, counted from 0
   std::array<std::uint32_t, kLanes> bulk_group{};     // ... and its open bulk group
   std::array<std::uint32_t, kLanes> proxy_fence{};    // Block::events at the lane's last fence.proxy.async
+  const Storing* storing = nullptr;                   // the race checker asks whether a write changes anything
   // Values from memory that nothing has written, see undefined.h.
   bool has_undefined = false;
   bool may_be_unwritten = false;  // the access being resolved may read such bytes; they are noted, not reported

@@ -112,6 +112,28 @@ TEST(Findings, MissingBarrierAfterAStoreIsARace) {
               testing::AnyOf(HasSubstr("race on shared memory"), HasSubstr("nothing has written")));
 }
 
+// Whichever of them comes last, the word holds the same: of one store, of several, of wide and of narrow ones.
+TEST(Findings, WritesOfOneValueToOneSharedWordAreNoRaceAndOfSeveralAreOne) {
+  KF_NEEDS_NVRTC();
+  const auto with = [](const std::string& writes) {
+    return finding(
+        "extern \"C\" __global__ void k(const float* x, float* y, int n) { __shared__ alignas(16) float s[8]; "
+        "if (threadIdx.x == 0) { s[0] = s[1] = s[2] = s[3] = s[4] = 1; } __syncthreads(); " +
+            writes + " __syncthreads(); y[threadIdx.x] = s[0] + s[4]; }",
+        64);
+  };
+  for (const char* same :
+       {"s[0] = 3;", "if (x[threadIdx.x] > 0) s[4] = n;", "*(float4*)s = make_float4(n, 2, 3, 4);",
+        "s[0] = 3; s[0] = 3;", "((char*)s)[5] = 7;", "*(float4*)s = make_float4(5, 2, 3, 4); s[0] = 5;"}) {
+    EXPECT_EQ(with(same), "") << same;
+  }
+  for (const char* others : {"s[0] = threadIdx.x;", "s[0] = threadIdx.x / 32;", "s[4] = threadIdx.x < 63 ? 3 : 4;",
+                             "*(float4*)s = make_float4(1, 2, 3, threadIdx.x % 32);", "((char*)s)[5] = threadIdx.x;",
+                             "s[0] = 3; if (threadIdx.x == 40) s[0] = 4;"}) {
+    EXPECT_THAT(with(others), HasSubstr("race on shared memory")) << others;
+  }
+}
+
 TEST(Findings, MissingWarpBarrierIsARaceInsideTheWarp) {
   KF_NEEDS_NVRTC();
   const std::string head =
