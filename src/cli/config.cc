@@ -20,11 +20,22 @@ std::string one_line(std::string text) {
 }  // namespace
 
 int config_command(Session& session) {
-  Table table({"setting", "value", "from", "flag", "environment"});
+  // Its names are those of the settings, and too long to be broken.
+  constexpr int kColumnsForAll = 110;
+  const bool all = session.console.terminal().columns >= kColumnsForAll;
+  std::vector<std::string> head{"setting", "value", "from", "flag"};
+  if (all) {
+    head.emplace_back("environment");
+  }
+  Table table(std::move(head));
   const auto add = [&](std::string_view key, std::string_view flag) {
     const std::string value = one_line(shown_value(key, session.settings.text(key)));
-    table.add({std::string(key), value.empty() ? "\"\"" : value, session.settings.origin(key),
-               flag.empty() ? "-" : std::string(flag), environment_name(key)});
+    std::vector<std::string> row{std::string(key), value.empty() ? "\"\"" : value, session.settings.origin(key),
+                                 flag.empty() ? "-" : std::string(flag)};
+    if (all) {
+      row.push_back(environment_name(key));
+    }
+    table.add(std::move(row));
   };
   for (const SettingFacts& facts : all_settings()) {
     add(facts.key, facts.flag);
@@ -33,6 +44,10 @@ int config_command(Session& session) {
     add(key, "");
   }
   session.console.table(table);
+  if (!all) {
+    session.console.line(
+        "from the environment: KFACTORY_ and the name in capitals: " + environment_name("run.wall"), Ink::kDim);
+  }
   for (const std::string& name : secret_variables(session.settings)) {
     if (!names_a_variable(name) && std::getenv(name.c_str()) == nullptr) {
       continue;

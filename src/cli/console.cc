@@ -39,23 +39,14 @@ std::size_t bytes_of_columns(std::string_view text, std::size_t columns) {
   return bytes;
 }
 
-// Broken at blanks; a word that is longer than a line, after a comma, else anywhere.
-std::vector<std::string> wrapped(std::string text, std::size_t columns) {
-  std::ranges::replace(text, '\n', ' ');
-  std::vector<std::string> lines;
-  while (width(text) > columns) {
-    const std::size_t most = bytes_of_columns(text, columns);
-    std::size_t end = text.rfind(' ', most);
-    if (end == std::string::npos || end == 0) {
-      const std::size_t comma = text.rfind(',', most - 1);
-      end = comma == std::string::npos || comma == 0 ? most : comma + 1;
-    }
-    lines.push_back(text.substr(0, end));
-    text.erase(0, end);
-    text.erase(0, text.find_first_not_of(' '));
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find(' ', from), text.size());
+    longest = std::max(longest, width(text.substr(from, end - from)));
+    from = end + 1;
   }
-  lines.push_back(std::move(text));
-  return lines;
+  return longest;
 }
 
 std::string_view code(Ink ink) {
@@ -118,6 +109,25 @@ std::string cut_line(std::string_view text, std::size_t columns) {
     return line;
   }
   return line.substr(0, bytes_of_columns(line, columns < 3 ? 0 : columns - 3)) + "...";
+}
+
+std::vector<std::string> wrapped(std::string text, std::size_t columns) {
+  columns = std::max<std::size_t>(columns, 1);
+  std::ranges::replace(text, '\n', ' ');
+  std::vector<std::string> lines;
+  while (width(text) > columns) {
+    const std::size_t most = bytes_of_columns(text, columns);
+    std::size_t end = text.rfind(' ', most);
+    if (end == std::string::npos || end == 0) {
+      const std::size_t joint = text.find_last_of(",/_", most - 1);
+      end = joint == std::string::npos ? most : joint + 1;
+    }
+    lines.push_back(text.substr(0, end));
+    text.erase(0, end);
+    text.erase(0, text.find_first_not_of(' '));
+  }
+  lines.push_back(std::move(text));
+  return lines;
 }
 
 void Console::write(std::string_view text) {
@@ -188,27 +198,34 @@ std::vector<bool> Table::figures(std::size_t columns) const {
 
 std::vector<std::size_t> Table::widths(std::size_t columns) const {
   constexpr std::size_t kLeast = 12;
-  std::vector<std::size_t> widths;
+  std::vector<std::size_t> widths, below;  // below: without heads, but for the longest word of each
   for (const std::vector<std::string>& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
+    below.resize(widths.size());
     for (std::size_t i = 0; i < row.size(); ++i) {
       widths[i] = std::max(widths[i], width(row[i]));
+      below[i] = std::max(below[i], &row == &rows_.front() ? longest_word(row[i]) : width(row[i]));
     }
   }
   const std::size_t gaps = widths.empty() ? 0 : 2 * (widths.size() - 1);
   const std::vector<bool> figures = this->figures(widths.size());
-  while (columns > 0 && std::accumulate(widths.begin(), widths.end(), gaps) > columns) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (!figures[i] && widths[i] > kLeast && (widest == widths.size() || widths[i] > widths[widest])) {
-        widest = i;
+  // The widest column that may become narrower, in turns until a line fits or none is left.
+  const auto narrow = [&](const auto& may) {
+    while (columns > 0 && std::accumulate(widths.begin(), widths.end(), gaps) > columns) {
+      std::size_t widest = widths.size();
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        if (may(i) && (widest == widths.size() || widths[i] > widths[widest])) {
+          widest = i;
+        }
       }
+      if (widest == widths.size()) {
+        return;
+      }
+      --widths[widest];
     }
-    if (widest == widths.size()) {
-      break;
-    }
-    --widths[widest];
-  }
+  };
+  narrow([&](std::size_t i) { return widths[i] > below[i]; });
+  narrow([&](std::size_t i) { return !figures[i] && widths[i] > kLeast; });
   return widths;
 }
 

@@ -26,9 +26,13 @@ std::string printable(std::string_view text);
 // First line only, cut to `columns` with an ellipsis.
 std::string cut_line(std::string_view text, std::size_t columns);
 
-// Columns as wide as their widest cell; numbers to the right. Where `columns` is given, the widest text columns become
-// narrower until a line fits, as far as 12 columns each: their cells go on in further lines. Nothing is left out, and
-// figures stay whole.
+// Lines of at most `columns`, broken at blanks; a word that is longer than a line, after a comma, slash or underscore,
+// else anywhere.
+std::vector<std::string> wrapped(std::string text, std::size_t columns);
+
+// Columns as wide as their widest cell; numbers to the right. Where `columns` is given, heads that are wider than what
+// stands below them are broken at blanks, then the widest text columns become narrower until a line fits, as far as 12
+// columns each: their cells go on in further lines. Nothing is left out, and figures stay whole.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commands.h"
 #include "devices.h"
 #include "models.h"
@@ -15,12 +17,23 @@
 namespace kf {
 namespace {
 
+// A long text goes on in its own column.
+void finding(Console& console, std::string_view what, std::string_view state, const std::string& text, Ink ink) {
+  constexpr int kColumn = 20, kLeast = 20;
+  const int columns = std::max(console.terminal().columns - kColumn, kLeast);
+  std::string head = fmt::format("{:<10} {:<7}  ", what, state);
+  for (const std::string& line : wrapped(text, static_cast<std::size_t>(columns))) {
+    console.line(head + line, ink);
+    head.assign(kColumn, ' ');
+  }
+}
+
 // One thing looked at: fine, or what to do.
 void report(Console& console, std::string_view what, bool good, const std::string& found,
             const std::string& advice = {}) {
-  console.line(fmt::format("{:<10} {}  {}", what, good ? "ok     " : "missing", found), good ? Ink::kGood : Ink::kBad);
+  finding(console, what, good ? "ok" : "missing", found, good ? Ink::kGood : Ink::kBad);
   if (!good && !advice.empty()) {
-    console.line("           -> " + advice);
+    finding(console, "", "", "-> " + advice, Ink::kPlain);
   }
 }
 
@@ -34,7 +47,9 @@ void look_at_toolkit(Session& session) {
   if (nvrtc) {
     const OrError<FoundIncludes> includes = find_cuda_includes(*nvrtc, query);
     report(session.console, "headers", includes.has_value(),
-           includes ? includes->folders.front() + " (found via " + includes->via + ")" : to_string(includes.error()),
+           includes ? includes->folders.front() + " (found " + (includes->via.starts_with("beside") ? "" : "via ") +
+                          includes->via + ")"
+                    : to_string(includes.error()),
            "install the toolkit's headers beside its libnvrtc");
   }
   const OrError<Found> cupti = find_cupti(query);
@@ -58,10 +73,10 @@ void look_at_model(Session& session) {
     config = model_config(session.options, session.settings);
   } catch (const UsageError& error) {
     if (session.settings.text("model.name").empty()) {  // which is no fault
-      session.console.line(
-          "model      not set  only a run over HTTP needs one (--provider, --model, --base-url); --exchange, --replay "
-          "and "
-          "--command do without");
+      finding(session.console, "model", "not set",
+              "only a run over HTTP needs one (--provider, --model, --base-url); --exchange, --replay and --command do "
+              "without",
+              Ink::kPlain);
       return;
     }
     report(session.console, "model", false, to_string(error.errors),

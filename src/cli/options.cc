@@ -4,19 +4,81 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+
+#include "console.h"
 #include "format/nearest.h"
+#include "model/config.h"
 #include "settings.h"
 
 namespace kf {
 namespace {
 
 constexpr std::string_view kDescription =
-    "kfactory writes GPU kernels: it reads a spec of an operation, lets language models propose CUDA C++,\n"
-    "refuses what is wrong, measures what is right, and keeps winners and lessons.";
+    "kfactory writes GPU kernels: it reads a spec of an operation, lets language\n"
+    "models propose CUDA C++, refuses what is wrong, measures what is right, and\n"
+    "keeps winners and lessons.";
 
 constexpr std::string_view kExitCodes =
-    "Exit codes: 0 done; 1 cannot go on; 2 usage or spec error; 3 nothing beat the baseline, or no device to run on;\n"
-    "4 waiting for replies; 130 interrupted.";
+    "Exit codes: 0 done; 1 cannot go on; 2 usage or spec error; 3 nothing beat the\n"
+    "baseline, a candidate was refused, or no device to run on; 4 waiting for\n"
+    "replies; 130 interrupted.";
+
+// An option's names and what it takes, then what it does: as many lines of the terminal as that needs.
+class WrappedHelp : public CLI::Formatter {
+ public:
+  explicit WrappedHelp(int columns) : columns_(std::clamp(columns, kLeast, kMost)) { column_width(kNames); }
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return beside("  " + make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option));
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {  // what it needs is in its description
+    const std::string takes = option->get_type_name();
+    const bool several = option->get_expected_max() == CLI::detail::expected_max_vector_size;
+    return (takes.empty() ? "" : " " + takes) + (several ? " ..." : "") + (option->get_required() ? " REQUIRED" : "");
+  }
+  std::string make_subcommand(const CLI::App* sub) const override {
+    return beside("  " + sub->get_name(), sub->get_description());
+  }
+
+ private:
+  std::string beside(std::string line, const std::string& description) const {
+    std::string text;
+    for (const std::string& words : wrapped(description, static_cast<std::size_t>(columns_ - kNames))) {
+      if (line.size() + 2 > kNames) {  // the names alone fill their column
+        text += line + "\n";
+        line.clear();
+      }
+      line.resize(kNames, ' ');
+      text += line + words + "\n";
+      line.clear();
+    }
+    return text;
+  }
+
+  static constexpr int kNames = 28, kLeast = 60, kMost = 110;
+  int columns_;
+};
+
+// What a setting takes, in one word of its help.
+std::string takes(const SettingFacts& facts) {
+  using Kind = SettingFacts::Kind;
+  switch (facts.kind) {
+    case Kind::kCount:
+      return "N";
+    case Kind::kTime:
+      return "TIME";
+    case Kind::kMoney:
+      return "DOLLARS";
+    case Kind::kShare:
+      return "SHARE";
+    case Kind::kYesNo:
+      return "true|false";
+    case Kind::kNumber:
+      return "NUMBER";
+    default:
+      return "TEXT";
+  }
+}
 
 struct Declared {
   CLI::App app{std::string(kDescription), "kfactory"};
@@ -34,7 +96,7 @@ CLI::Validator one_of(std::vector<std::string> words) {
     return std::ranges::find(words, given) != words.end() ? std::string()
                                                           : "first comes " + all + ", not \"" + given + "\"";
   };
-  return CLI::Validator(check, all);
+  return CLI::Validator(check, "");
 }
 
 CLI::App* command(Declared& declared, const std::string& name, const std::string& text, const std::string& example) {
@@ -61,17 +123,20 @@ void add_settings(Declared& declared, CLI::App* sub, std::initializer_list<std::
       };
       sub->add_option_function<std::vector<std::string>>(std::string(facts.flag), append, help)
           ->take_all()
-          ->expected(1);
+          ->expected(1)
+          ->type_name("TEXT");
       continue;
     }
     sub->add_option_function<std::string>(
-        std::string(facts.flag),
-        [&declared, key = std::string(facts.key)](const std::string& value) { declared.options.flags[key] = value; },
-        help);
+           std::string(facts.flag),
+           [&declared, key = std::string(facts.key)](const std::string& value) { declared.options.flags[key] = value; },
+           help)
+        ->type_name(takes(facts));
   }
   sub->add_flag("--trust-project", declared.options.trust_project,
                 "let kfactory.toml of this folder set endpoints, key names and programs");
-  sub->add_option("--config", declared.options.config_file, "settings file instead of ~/.config/kfactory/config.toml");
+  sub->add_option("--config", declared.options.config_file, "settings file instead of ~/.config/kfactory/config.toml")
+      ->type_name("FILE");
 }
 
 void declare_run(Declared& declared) {
@@ -80,16 +145,21 @@ void declare_run(Declared& declared) {
                           "kfactory run specs/rmsnorm_fwd.json --model gpt-5 --attempts 40 --wall 2h\n  kfactory run "
                           "specs/rmsnorm_fwd.json --replay specs/transcripts/rmsnorm_fwd.jsonl\n  kfactory run "
                           "specs/rmsnorm_fwd.json --out out/a --resume");
-  sub->add_option("spec", options.spec, "spec file")->required();
-  sub->add_option("--out", options.out, "run folder [out/<spec>-<time>]");
+  sub->add_option("spec", options.spec, "spec file")->required()->type_name("FILE");
+  sub->add_option("--out", options.out, "run folder [out/<spec>-<time>]")->type_name("FOLDER");
   sub->add_flag("--resume", options.resume, "go on with the run in --out");
-  sub->add_option("--replay", options.replay, "answers from a recorded transcript instead of a model");
-  sub->add_option("--exchange", options.exchange, "requests as files into this folder, replies as files from it");
-  sub->add_flag("--no-wait", options.no_wait, "with --exchange: end with exit code 4 where a reply is missing");
-  sub->add_option("--record", options.record, "write the calls and answers of this run to a transcript");
-  sub->add_option(
-      "--lessons", options.lessons,
-      "lessons of earlier runs for the prompts; this run's are merged into it (made where it is not there)");
+  sub->add_option("--replay", options.replay, "answers from a recorded transcript instead of a model")
+      ->type_name("FILE");
+  CLI::Option* exchange =
+      sub->add_option("--exchange", options.exchange, "requests as files into this folder, replies as files from it")
+          ->type_name("FOLDER");
+  sub->add_flag("--no-wait", options.no_wait, "with --exchange: end with exit code 4 where a reply is missing")
+      ->needs(exchange);
+  sub->add_option("--record", options.record, "write the calls and answers of this run to a transcript")
+      ->type_name("FILE");
+  sub->add_option("--lessons", options.lessons,
+                  "lessons of earlier runs for the prompts; this run's are merged into it (made where it is not there)")
+      ->type_name("FILE");
   sub->add_flag("--json", options.json, "one JSON object a line for each event");
   add_settings(declared, sub, {"run.", "device.", "toolkit.", "model."});
 }
@@ -98,40 +168,47 @@ void declare_evaluating(Declared& declared) {
   Options& options = declared.options;
   CLI::App* bench = command(declared, "bench", "Measure the winner of a run again, on all timed cases",
                             "kfactory bench out/rmsnorm_fwd-20261130-123835 --csv rows.csv");
-  bench->add_option("run", options.run_folder, "run folder")->required();
+  bench->add_option("run", options.run_folder, "run folder")->required()->type_name("FOLDER");
   bench->add_flag("--json", options.json, "the result as JSON on stdout");
-  bench->add_option("--csv", options.csv, "also write the rows to this file");
-  bench->add_option("--out", options.out, "also write the JSON to this file");
+  bench->add_option("--csv", options.csv, "also write the rows to this file")->type_name("FILE");
+  bench->add_option("--out", options.out, "also write the JSON to this file")->type_name("FILE");
   add_settings(declared, bench, {"run.compile_jobs", "run.margin", "device.", "toolkit."});
 
   CLI::App* eval = command(declared, "eval", "Put one candidate through every gate",
                            "kfactory eval specs/rmsnorm_fwd.json my_kernel.cu --json");
-  eval->add_option("spec", options.spec, "spec file")->required();
-  eval->add_option("candidate", options.candidate, "candidate file (.cu with its launch plan)")->required();
+  eval->add_option("spec", options.spec, "spec file")->required()->type_name("FILE");
+  eval->add_option("candidate", options.candidate, "candidate file (.cu with its launch plan)")
+      ->required()
+      ->type_name("FILE");
   eval->add_flag("--json", options.json, "the result as JSON on stdout (docs/formats/cli.md)");
   eval->add_flag("--explain", options.explain, "show the source lines that a finding names");
   eval->add_flag("--confirm", options.confirm, "fresh seeds, timed shapes checked too, held-out cases");
   eval->add_flag("--no-time", options.no_time, "stop after the checks");
   eval->add_option("--repeat", options.repeat, "make all checks so many times, each with fresh seeds [1]")
-      ->check(CLI::Range(1, 1'000'000));
-  eval->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]");
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->type_name("N");
+  eval->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]")
+      ->type_name("CASES");
   add_settings(declared, eval,
                {"run.compile_jobs", "run.margin", "run.max_variants", "run.screen_cases", "device.", "toolkit."});
 
   CLI::App* gauntlet = command(declared, "gauntlet", "Every gate for each candidate, even after a refusal, as a table",
                                "kfactory gauntlet specs/rmsnorm_fwd.json suspicious.cu other.cu --device cuda");
-  gauntlet->add_option("spec", options.spec, "spec file")->required();
-  gauntlet->add_option("candidates", options.names, "candidate files (.cu with their launch plans)")->required();
+  gauntlet->add_option("spec", options.spec, "spec file")->required()->type_name("FILE");
+  gauntlet->add_option("candidates", options.names, "candidate files (.cu with their launch plans)")
+      ->required()
+      ->type_name("FILE");
   gauntlet->add_flag("--json", options.json, "one JSON object a line for each candidate (docs/formats/cli.md)");
   gauntlet->add_flag("--first-refusal", options.first_refusal, "stop at each candidate's first refusal, as a run does");
   gauntlet->add_flag("--no-time", options.no_time, "leave out the timed-run gate");
   gauntlet->add_flag("--confirm", options.confirm, "then everything once more in a fresh process, with held-out cases");
-  gauntlet->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]");
+  gauntlet->add_option("--cases", options.cases, "timed cases: all, screen, or ids separated by commas [screen]")
+      ->type_name("CASES");
   add_settings(declared, gauntlet,
                {"run.compile_jobs", "run.margin", "run.max_variants", "run.screen_cases", "device.", "toolkit."});
 
   CLI::App* check = command(declared, "check", "Is this spec sound?", "kfactory check specs/rmsnorm_fwd.json");
-  check->add_option("spec", options.spec, "spec file")->required();
+  check->add_option("spec", options.spec, "spec file")->required()->type_name("FILE");
   check->add_flag("--json", options.json, "the result as JSON on stdout");
   add_settings(declared, check, {"run.compile_jobs", "device.", "toolkit."});
 }
@@ -140,16 +217,19 @@ void declare_reading(Declared& declared) {
   Options& options = declared.options;
   CLI::App* show = command(declared, "show", "Leader board of a run; one attempt's story",
                            "kfactory show out/rmsnorm_fwd-20261130-123835 7");
-  show->add_option("run", options.run_folder, "run folder")->required();
-  show->add_option("attempt", options.names, "number of an attempt");
+  show->add_option("run", options.run_folder, "run folder")->required()->type_name("FOLDER");
+  show->add_option("attempt", options.names, "number of an attempt")->type_name("N");
   show->add_flag("--json", options.json, "the attempts as JSON on stdout");
 
   CLI::App* lessons =
       command(declared, "lessons", "List lessons, or merge several files",
               "kfactory lessons list out/a/lessons.jsonl\n  kfactory lessons merge --out all.jsonl a.jsonl b.jsonl");
-  lessons->add_option("action", options.action, "list or merge")->required()->check(one_of({"list", "merge"}));
-  lessons->add_option("files", options.names, "lessons.jsonl files")->required();
-  lessons->add_option("--out", options.out, "merge: the file to write");
+  lessons->add_option("action", options.action, "list or merge")
+      ->required()
+      ->check(one_of({"list", "merge"}))
+      ->type_name("");
+  lessons->add_option("files", options.names, "lessons.jsonl files")->required()->type_name("FILE");
+  lessons->add_option("--out", options.out, "merge: the file to write")->type_name("FILE");
   lessons->add_flag("--json", options.json, "list: one JSON object a line");
 }
 
@@ -160,7 +240,7 @@ void declare_rest(Declared& declared) {
   add_settings(declared, doctor, {"device.", "toolkit.", "model."});
   CLI::App* config =
       command(declared, "config", "Every setting, its value and where it comes from", "kfactory config show");
-  config->add_option("action", options.action, "show (so without it)")->check(one_of({"show"}));
+  config->add_option("action", options.action, "show, which may be left out")->check(one_of({"show"}))->type_name("");
   add_settings(declared, config, {"run.", "device.", "toolkit.", "model."});
   CLI::App* worker = command(declared, "worker", "The device's end of a run (started by kfactory itself)",
                              "kfactory worker --device emulator --target H200");
@@ -214,6 +294,12 @@ std::string meant_instead(const CLI::App& app, int argc, const char* const* argv
   return {};
 }
 
+// "kfactory evla --help": CLI11 would answer with the help of the whole program.
+bool no_command(const CLI::App& app, int argc, const char* const* argv) {
+  const auto is_it = [&](const CLI::App* sub) { return argc > 1 && sub->get_name() == argv[1]; };
+  return argc > 1 && argv[1][0] != '-' && !std::ranges::any_of(app.get_subcommands(nullptr), is_it);
+}
+
 // CLI11's own words, with the help of the command that was meant instead of "Run with --help for more information.".
 std::string what_is_wrong(const CLI::App& app, std::string words) {
   constexpr std::string_view kItsHint = "Run with --help for more information.";
@@ -221,7 +307,7 @@ std::string what_is_wrong(const CLI::App& app, std::string words) {
   if (const std::size_t at = words.find(kItsHint); at != std::string::npos && !meant.empty()) {
     words.replace(at, kItsHint.size(), "kfactory " + meant.front()->get_name() + " --help says what it takes.");
   }
-  return words;
+  return (meant.empty() ? "" : meant.front()->get_name() + ": ") + words;
 }
 
 // A shell expands "~/x" as a word of its own, but neither in "--out=~/x" nor between quotes.
@@ -255,6 +341,7 @@ Options read_options(int argc, const char* const* argv) {
   app.footer(std::string(kExitCodes) +
              "\nExample:\n  kfactory run specs/rmsnorm_fwd.json --replay specs/transcripts/rmsnorm_fwd.jsonl");
   app.require_subcommand(1);
+  app.formatter(std::make_shared<WrappedHelp>(terminal_of(stdout, process_environment()).columns));
   declare_run(declared);
   declare_evaluating(declared);
   declare_reading(declared);
@@ -266,7 +353,7 @@ Options read_options(int argc, const char* const* argv) {
     expand_homes(declared.options);
   } catch (const CLI::ParseError& error) {
     std::ostringstream out, err;
-    const bool asked = app.exit(error, out, err) == 0;
+    const bool asked = app.exit(error, out, err) == 0 && !no_command(app, argc, argv);
     const std::string meant = asked ? "" : meant_instead(app, argc, argv);
     declared.options.text =
         asked ? out.str() : "kfactory: " + (meant.empty() ? what_is_wrong(app, err.str()) : meant + "\n");

@@ -39,6 +39,23 @@ TEST(Console, GoesOnInFurtherLinesWhereATextOfATableIsTooWide) {
   EXPECT_EQ(table.lines(200), table.lines());
 }
 
+TEST(Console, BreaksHeadsThatAreWiderThanWhatStandsBelowThemBeforeAnyText) {
+  Table table({"case", "est. candidate", "est. verdict"});
+  table.add({"time/M=4096,N=1024", "3.951 us", "not counted"});
+  EXPECT_EQ(table.lines(42),
+            (std::vector<std::string>{"case                     est.  est.", "                    candidate  verdict",
+                                      "time/M=4096,N=1024   3.951 us  not counted"}));
+  EXPECT_EQ(table.lines(200).size(), 2U);
+}
+
+TEST(Console, BreaksALongWordOfATableAfterASlashOrUnderscoreRatherThanInsideAName) {
+  Table table({"case"});
+  table.add({"emulate/M=256,N=4096"});
+  table.add({"KFACTORY_RUN_ATTEMPTS"});
+  EXPECT_EQ(table.lines(12),
+            (std::vector<std::string>{"case", "emulate/", "M=256,N=4096", "KFACTORY_", "RUN_ATTEMPTS"}));
+}
+
 TEST(Console, BreaksALongWordOfATableAfterACommaElseAnywhere) {
   Table table({"case"});
   table.add({"time/M=32768,N=256,T=bfloat16"});

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <sstream>
+
 namespace kf {
 namespace {
 
@@ -44,6 +47,55 @@ TEST(Options, PointToTheHelpOfTheCommandThatLacksSomething) {
   EXPECT_NE(read({"gauntlet", "spec.json"}).text.find("kfactory gauntlet --help says what it takes."),
             std::string::npos)
       << read({"gauntlet", "spec.json"}).text;
+}
+
+// As many columns as COLUMNS says; a pipe has none of its own.
+std::string help_at(const char* columns, const char* command) {
+  setenv("COLUMNS", columns, 1);
+  const Options help = command == nullptr ? read({"--help"}) : read({command, "--help"});
+  unsetenv("COLUMNS");
+  EXPECT_EQ(help.exit_code, 0);
+  return help.text;
+}
+
+TEST(Options, HelpFitsTheTerminal) {
+  for (const char* command : {"run", "bench", "eval", "gauntlet", "check", "show", "lessons", "doctor", "config"}) {
+    const std::string text = help_at("80", command);
+    const std::string options = text.substr(0, text.find("Example:"));
+    std::istringstream lines(options);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), 80U) << command << ": " << line;
+    }
+  }
+  std::istringstream lines(help_at("80", nullptr));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), line.starts_with("  kfactory ") ? 100U : 80U) << line;
+  }
+}
+
+TEST(Options, HelpSaysWhatKindOfValueAnOptionTakes) {
+  const std::string run = help_at("100", "run");
+  for (const char* option : {"--attempts N ", "--wall TIME ", "--out FOLDER ", "--replay FILE ", "--margin SHARE "}) {
+    EXPECT_NE(run.find(option), std::string::npos) << option << run;
+  }
+  EXPECT_NE(help_at("100", "eval").find("--repeat N "), std::string::npos);
+  EXPECT_EQ(help_at("100", "lessons").find(":list"), std::string::npos);
+}
+
+TEST(Options, HelpOfACommandThatIsNotThereIsAMistake) {
+  const Options help = read({"evla", "--help"});
+  EXPECT_EQ(help.exit_code, 2);
+  EXPECT_NE(help.text.find("did you mean \"eval\"?"), std::string::npos) << help.text;
+}
+
+TEST(Options, NoWaitNeedsAnExchange) {
+  const Options options = read({"run", "spec.json", "--no-wait"});
+  EXPECT_EQ(options.exit_code, 2);
+  EXPECT_EQ(options.text.find("kfactory: run: --no-wait requires --exchange"), 0U) << options.text;
+}
+
+TEST(Options, NameTheCommandThatLacksSomething) {
+  EXPECT_EQ(read({"show"}).text.find("kfactory: show: run is required"), 0U) << read({"show"}).text;
 }
 
 TEST(Options, SayWhatIsMissing) {
