@@ -61,6 +61,14 @@ struct Finding {
   std::vector<std::int64_t> block, thread;
 };
 
+// Which launches of an evaluation a verdict is about. The gates of a job come again for each of these.
+enum class Launches : std::uint8_t {
+  kNone,           // the gate's name says all there is to say
+  kEmulatorFirst,  // on the emulator that goes before a GPU
+  kFewCases,       // a few small cases, tried while the rest is built
+  kTheRest,        // all other cases
+};
+
 // What a candidate did: a value. `reason` is a stable token for programs ("mismatch", "unwritten",
 // "red_zone", "input_changed", "workspace_not_restored", "padding_changed", "not_repeatable",
 // "illegal_access", "timeout", "out_of_memory", "launch_refused", "unsupported", "checker"...).
@@ -73,6 +81,7 @@ struct Verdict {
   std::string case_id, family;
   std::int64_t checks = 0;         // launches whose outputs were compared
   std::optional<Finding> finding;  // of the emulator; `message` says the same in words
+  Launches of = Launches::kNone;   // set by the evaluation; for reports, in no ledger
 };
 
 // Wall time of one step, all its occurrences together. Steps of a job's process are named after the job:

@@ -27,11 +27,12 @@ Event event_of(Event::Kind kind, const EvaluationSettings& settings, std::string
 
 }  // namespace
 
-bool EvaluationLine::accept(Verdict verdict, bool of_probe) {
+bool EvaluationLine::accept(Verdict verdict, Launches of) {
+  verdict.of = of;
   if (verdict.passed && result.verdict.passed) {
     verdict.checks += result.verdict.checks;
   }
-  if (factory.observe && (!verdict.passed || (verdict.gate >= Gate::kCheck && !of_probe))) {
+  if (factory.observe && (!verdict.passed || (verdict.gate >= Gate::kCheck && of != Launches::kFewCases))) {
     const std::string text =
         std::string(to_string(verdict.gate)) +
         (verdict.passed ? ": passed, " + std::to_string(verdict.checks) + " launches compared so far"
@@ -46,12 +47,12 @@ bool EvaluationLine::accept(Verdict verdict, bool of_probe) {
   return result.verdict.passed || settings.keep_going;
 }
 
-bool EvaluationLine::accept_all(const CheckReport& report, bool of_probe) {
+bool EvaluationLine::accept_all(const CheckReport& report, Launches of) {
   bool go_on = true;
   for (auto from = report.all.begin(); from != report.all.end();) {
     const auto to = std::find_if(from, report.all.end(), [&](const Verdict& v) { return v.gate != from->gate; });
     const auto refused = std::find_if(from, to, [](const Verdict& v) { return !v.passed; });
-    go_on = accept(refused == to ? *std::prev(to) : *refused, of_probe) && go_on;
+    go_on = accept(refused == to ? *std::prev(to) : *refused, of) && go_on;
     from = to;
   }
   return go_on;
@@ -105,7 +106,7 @@ bool pass_emulator(EvaluationLine& line) {
   if (line.settings.confirm && line.result.notes.size() > told) {
     line.emulators_word = line.result.notes.back();
   }
-  return !refusal || line.accept(std::move(*refusal));
+  return !refusal || line.accept(std::move(*refusal), Launches::kEmulatorFirst);
 }
 
 // Settles which tune point counts. With one there is nothing to settle.
@@ -144,7 +145,8 @@ bool check(EvaluationLine& line, const std::vector<Case>& cases, Arm arm) {
   line.costs.add_inside(step, report.costs);
   line.result.passes = line.result.passes ? std::min(*line.result.passes, report.passes) : report.passes;
   const bool of_probe = &cases == &line.cases.probe && !line.cases.check.empty();
-  return report.all.empty() ? line.accept(report.verdict, of_probe) : line.accept_all(report, of_probe);
+  const Launches of = of_probe ? Launches::kFewCases : Launches::kTheRest;
+  return report.all.empty() ? line.accept(report.verdict, of) : line.accept_all(report, of);
 }
 
 // What remains after the probe, in one arm so that equal requests are one build: first `check`, then `time`.

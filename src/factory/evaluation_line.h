@@ -23,11 +23,11 @@ struct EvaluationLine {
   CostLog costs;
   std::string emulators_word = {};  // of a confirmation: what the emulator that goes first said of one that it passed
 
-  // What a gate says, kept, and told to who observes unless it is of the probe and passed: the word on all cases holds
-  // it. False: stop here.
-  bool accept(Verdict verdict, bool of_probe = false);
+  // What a gate says, kept, and told to who observes unless it is of the few cases of the probe and passed: the word on
+  // all cases holds it. False: stop here.
+  bool accept(Verdict verdict, Launches of = Launches::kNone);
   // Of a job that kept going: one step for each of its gates, the first refusal of each.
-  bool accept_all(const CheckReport& report, bool of_probe = false);
+  bool accept_all(const CheckReport& report, Launches of);
 };
 
 Verdict passed_gate(Gate gate);

@@ -65,7 +65,8 @@ struct RunStart {
   SearchSettings search;        // what shapes the search stays as it was at the start
   std::int32_t screen_cases = 0, max_variants = 0;
   double margin = 0;
-  DeviceFacts device;  // its calibrated rates stand for the whole run: prompts and floors rest on them
+  std::optional<bool> emulator_first;  // did candidates meet the emulator before the GPU? nullopt: an older run
+  DeviceFacts device;                  // its calibrated rates stand for the whole run: prompts and floors rest on them
   std::string utc;
   std::string spec_json;
   Map<std::string> spec_files;  // reference and baselines, by the path that the spec names

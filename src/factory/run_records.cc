@@ -46,6 +46,9 @@ std::optional<RunStart> read_start(const Ledger& ledger) {
     start.max_variants = settings.value("max_variants", RunSettings{}.max_variants);
     start.margin = settings.value("margin", RunSettings{}.margin);
     start.device = read_or_throw(record, device_facts_from_json(json.value("device", Json::object()).dump()));
+    if (const auto found = json.find("emulator_first"); found != json.end() && found->is_boolean()) {
+      start.emulator_first = found->get<bool>();
+    }
     start.utc = json.value("utc", "");
     start.spec_json = blob_of(ledger, record, "spec");
     for (const std::string& name : json.value("blobs", std::vector<std::string>{})) {
@@ -72,6 +75,8 @@ void write_start(Ledger& ledger, const Factory& factory, const RunSettings& sett
                       {"in_flight", search.in_flight},
                       {"max_repairs", search.max_repairs},
                       {"stagnation", search.stagnation},
+                      {"max_output_tokens", search.max_output_tokens},
+                      {"prompt_bytes", search.prompt_bytes},
                       {"screen_cases", settings.screen_cases},
                       {"max_variants", settings.max_variants},
                       {"margin", settings.margin}};

@@ -199,7 +199,8 @@ TEST_F(OnTheEmulatorFirst, ARunRecordsWhetherThereWasOne) {
     write_start(ledger, factory_, {});
     EXPECT_THAT(ledger.read({0}, {0}).at(0).json,
                 HasSubstr(there ? "\"emulator_first\":true" : "\"emulator_first\":false"));
-    EXPECT_TRUE(read_start(ledger));
+    ASSERT_TRUE(read_start(ledger));
+    EXPECT_EQ(read_start(ledger)->emulator_first, there);
   }
 }
 
@@ -281,6 +282,20 @@ TEST_F(OnTheEmulatorFirst, WhoAsksForEveryGateHearsTheGpuToo) {
   const Evaluation evaluation = evaluate_one();
   EXPECT_EQ(evaluation.verdict.reason, "checker");
   EXPECT_FALSE(rig_.jobs().empty());
+}
+
+TEST_F(OnTheEmulatorFirst, EachWordOfTheChecksSaysWhoseItIs) {
+  settings_.keep_going = true;
+  answers(DeviceFault::Kind::kChecker, "race");
+  std::vector<Launches> words;
+  for (const Verdict& step : evaluate_one().steps) {
+    if (step.gate >= Gate::kCheck && step.gate <= Gate::kPerturbation) {
+      words.push_back(step.of);
+    } else {
+      EXPECT_EQ(step.of, Launches::kNone) << to_string(step.gate);
+    }
+  }
+  EXPECT_THAT(words, testing::ElementsAre(Launches::kEmulatorFirst, Launches::kFewCases, Launches::kTheRest));
 }
 
 TEST_F(OnTheEmulatorFirst, ABaselineThatItRefusesIsNotAdmitted) {

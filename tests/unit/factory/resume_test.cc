@@ -88,6 +88,21 @@ std::string difference(const std::map<std::int64_t, std::vector<std::string>>& f
   return found.size() == wanted.size() ? "" : "another number of attempts";
 }
 
+TEST(ResumedRun, AsksWithTheLimitsThatItBeganWith) {
+  Bench bench;
+  MemoryLedger ledger;
+  RunSettings settings;
+  settings.search.max_output_tokens = 8'000;
+  settings.search.prompt_bytes = 50'000;
+  Factory factory = factory_of(bench.spec, bench.compiler, bench.rig, bench.clock);
+  factory.writer = &bench.model;
+  write_start(ledger, factory, settings);
+  const std::optional<RunStart> start = read_start(ledger);
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->search.max_output_tokens, 8'000);
+  EXPECT_EQ(start->search.prompt_bytes, 50'000);
+}
+
 TEST(Resume, EndsWithTheSameLedgerAfterAFaultAtEveryWrite) {
   MemoryLedger undisturbed;
   Bench bench;
