@@ -80,7 +80,11 @@ int bench_command(Session& session) {
   const std::vector<Attempt> attempts = attempts_of(ledger);
   const std::vector<const Attempt*> winners = winners_of(attempts, 1);
   if (winners.empty()) {
-    session.console.line("this run has no winner to measure: nothing right was faster than the baseline");
+    (options.json ? session.remarks : session.console)
+        .line("this run has no winner to measure: nothing right was faster than the baseline");
+    if (options.json) {  // no device was opened to find that out
+      session.console.line(bench_report(spec, {}, {DeviceFacts{}}));
+    }
     return exits::kNothingWon;
   }
   SteadyClock clock;
@@ -114,7 +118,7 @@ int bench_command(Session& session) {
       print(session, results.back(), machine.facts);
     }
   }
-  const std::string report = bench_report(spec, results, machine.facts);
+  const std::string report = bench_report(spec, results, {machine.facts, machine.note});
   if (options.json) {
     session.console.line(report);
   }

@@ -88,6 +88,7 @@ int check_command(Session& session) {
   SteadyClock clock;
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
   const Machine machine = open_machine(session, spec.arch);
+  remark_device(session, machine);
   Factory factory;
   factory.spec = &spec;
   factory.facts = machine.facts;
@@ -95,10 +96,11 @@ int check_command(Session& session) {
   factory.rig = machine.rig.get();
   factory.emulator = machine.emulator.get();
   factory.clock = &clock;
+  show_progress(session, factory, session.options.spec);
   const SpecCheck check =
       check_spec(factory, static_cast<std::int32_t>(session.settings.count("run.compile_jobs")), session.stop);
   if (session.options.json) {
-    session.console.line(check_report(spec, check));
+    session.console.line(check_report(spec, check, {machine.facts, machine.note}));
   } else {
     print(session.console, spec, check, machine.rig != nullptr);
   }

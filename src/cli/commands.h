@@ -8,11 +8,12 @@
 
 namespace kf {
 
-// What a command may use. stdout belongs to the console, errors go to stderr in main.
+// What a command may use. Errors go to stderr in main.
 struct Session {
   const Options& options;
   const Settings& settings;
-  Console& console;
+  Console& console;      // stdout: what was asked for
+  Console& remarks;      // stderr: what is good to know beside it
   std::stop_token stop;  // SIGINT, SIGTERM
 };
 

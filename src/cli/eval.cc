@@ -65,8 +65,10 @@ int eval_command(Session& session) {
   SteadyClock clock;
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
   const Machine machine = open_machine(session, spec.arch);
+  remark_device(session, machine);
 
-  const Factory factory = judging_factory(spec, machine, *compiler, clock);
+  Factory factory = judging_factory(spec, machine, *compiler, clock);
+  show_progress(session, factory, session.options.candidate);
   EvaluationSettings settings = evaluation_settings(session, spec, machine.facts);
   settings.confirm = settings.held_out = session.options.confirm;
   const std::string& cases = session.options.cases;
@@ -78,7 +80,8 @@ int eval_command(Session& session) {
   const Evaluation evaluation = evaluate(factory, candidate, settings, session.stop);
 
   if (session.options.json) {
-    session.console.line(eval_report(spec, session.options.candidate, candidate.source, evaluation, machine.facts));
+    session.console.line(
+        eval_report(spec, session.options.candidate, candidate.source, evaluation, {machine.facts, machine.note}));
   } else {
     print(session, candidate, evaluation, machine);
     if (session.options.repeat > 1) {

@@ -7,12 +7,12 @@
 
 #include "commands.h"
 #include "factory/evaluation.h"
+#include "gauntlet_table.h"
 #include "os/atomic_file.h"
 #include "os/entropy.h"
 #include "os/steady_clock.h"
 #include "parts.h"
 #include "reports.h"
-#include "tables.h"
 
 namespace kf {
 namespace {
@@ -61,35 +61,6 @@ Evaluation put_through(const Factory& factory, JobBuilder& jobs, const Session& 
   return evaluation;
 }
 
-void print(Console& console, const std::string& name, const Evaluation& evaluation) {
-  console.line(name, Ink::kStrong);
-  Table table({"gate", "verdict", "compared", "case", "family", "why"});
-  for (const Verdict& step : told_once(evaluation.steps)) {
-    const bool plain = step.passed && step.reason.empty();
-    table.add({std::string(to_string(step.gate)), plain ? "passed" : step.reason,
-               step.checks == 0 ? "" : std::to_string(step.checks), step.passed ? "" : step.case_id,
-               step.passed ? "" : step.family, plain ? "" : cut_line(step.message, 400)});
-  }
-  console.table(table);
-  console.line("compared: launches so far, of every gate up to there", Ink::kDim);
-  if (std::ranges::count(evaluation.steps, Gate::kCheck, &Verdict::gate) > 1) {
-    console.line(
-        "gates of the checks stand twice: for a few small cases, tried while the rest is built, then for the rest",
-        Ink::kDim);
-  }
-  print_checked(console, evaluation.checked);
-  for (const std::string& note : evaluation.notes) {
-    console.line("  note: " + note, Ink::kDim);
-  }
-  if (evaluation.rig_fault) {
-    console.line("  no verdict: the rig failed (" + evaluation.rig_fault->reason + "): " + evaluation.rig_fault->what,
-                 Ink::kBad);
-  } else {
-    console.line(evaluation.verdict.passed ? "  passed every gate that ran" : "  REFUSED",
-                 evaluation.verdict.passed ? Ink::kGood : Ink::kBad);
-  }
-}
-
 }  // namespace
 
 int gauntlet_command(Session& session) {
@@ -101,21 +72,23 @@ int gauntlet_command(Session& session) {
   SteadyClock clock;
   const std::unique_ptr<Compiler> compiler = open_compiler(session.settings);
   const Machine machine = open_machine(session, spec.arch);
+  remark_device(session, machine);
 
-  const Factory factory = judging_factory(spec, machine, *compiler, clock);
+  Factory factory = judging_factory(spec, machine, *compiler, clock);
   EvaluationSettings settings = evaluation_settings(session, spec, machine.facts);
   settings.keep_going = !session.options.first_refusal;
   JobBuilder jobs(factory, settings.compile_jobs);
 
   bool all_passed = true, all_judged = true;
   for (const auto& [path, text] : texts) {
+    show_progress(session, factory, path);
     const OrErrors<Candidate> candidate = parse_candidate(text, path);
     const Evaluation evaluation =
         candidate ? put_through(factory, jobs, session, *candidate, settings) : refused_reply(candidate.error());
     if (session.options.json) {
-      session.console.line(eval_report(spec, path, text, evaluation, machine.facts));
+      session.console.line(eval_report(spec, path, text, evaluation, {machine.facts, machine.note}));
     } else {
-      print(session.console, path, evaluation);
+      print_gauntlet(session.console, path, evaluation, machine.facts);
     }
     if (evaluation.state == AttemptState::kOpen && !evaluation.rig_fault) {
       return exits::kInterrupted;

@@ -77,8 +77,9 @@ int start(const Options& options) {
     return worker_command(options, *settings);
   }
   Console console(stdout, terminal_of(stdout, process_environment()));
+  Console remarks(stderr, terminal_of(stderr, process_environment()));
   const InterruptBridge interrupt;
-  Session session{options, *settings, console, interrupt.token()};
+  Session session{options, *settings, console, remarks, interrupt.token()};
   try {
     const int code = call(session);
     if (console.failure() == 0) {

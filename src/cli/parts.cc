@@ -197,6 +197,26 @@ std::vector<std::string> timed_cases(const Session& session, const Spec& spec, c
   return ids;
 }
 
+void say_device(Console& console, const Machine& machine) {
+  if (!machine.note.empty()) {
+    console.line("device: " + label_of(machine.facts) + ": " + machine.note);
+  }
+}
+
+void remark_device(Session& session, const Machine& machine) {
+  if (!session.options.json && machine.rig != nullptr) {
+    say_device(session.remarks, machine);
+  }
+}
+
+void show_progress(Session& session, Factory& factory, const std::string& of) {
+  if (session.options.json) {
+    return;
+  }
+  session.console.progress(of + ": under way");
+  factory.observe = [&session, of](const Event& event) { session.console.progress(of + ": " + event.text); };
+}
+
 std::string label_of(const DeviceFacts& facts) {
   return facts.kind == "emulator" ? facts.name + " (emulated; estimates)"
          : facts.name.empty()     ? facts.arch

@@ -37,6 +37,16 @@ Candidate read_candidate_file(const std::string& path);
 // Ids of the timed cases that --cases names; empty: all.
 std::vector<std::string> timed_cases(const Session& session, const Spec& spec, const DeviceFacts& facts);
 
+// How the device was come by, for people: "device: NVIDIA H200: no target of the emulator has sm_100a: ...". Nothing
+// where there is nothing to say of it.
+void say_device(Console& console, const Machine& machine);
+// The same on stderr, unless there is no device (the result says so) or --json (where the note is in the report).
+void remark_device(Session& session, const Machine& machine);
+
+// On a terminal, the live line says what is under way, until something is printed: references and checks take seconds.
+// `session` outlives the factory.
+void show_progress(Session& session, Factory& factory, const std::string& of);
+
 // Figures of the emulator are never called times.
 std::string label_of(const DeviceFacts& facts);
 

@@ -19,12 +19,30 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json device_json(const DeviceFacts& facts) {
-  return {{"kind", facts.kind},
-          {"name", facts.name},
-          {"arch", facts.arch},
-          {"driver", facts.driver},
-          {"source", facts.source}};
+Json device_json(const ReportedDevice& device) {
+  const DeviceFacts& facts = device.facts;
+  if (facts.kind.empty()) {  // none was opened
+    return nullptr;
+  }
+  Json json{{"kind", facts.kind},
+            {"name", facts.name},
+            {"arch", facts.arch},
+            {"driver", facts.driver},
+            {"source", facts.source}};
+  if (!device.note.empty()) {
+    json["note"] = device.note;
+  }
+  return json;
+}
+
+// A verdict as in the ledger, and whose it is where a gate comes several times.
+Json step_json(const Verdict& step) {
+  constexpr std::array<std::string_view, 4> kNames{"", "emulator_first", "few_cases", "the_rest"};
+  Json json = Json::parse(verdict_json(step));
+  if (step.of != Launches::kNone) {
+    json["of"] = kNames.at(static_cast<std::size_t>(step.of));
+  }
+  return json;
 }
 
 Json score_or_null(const std::optional<Score>& score) {
@@ -79,10 +97,10 @@ std::string event_report(const Event& event) {
   return dump(json);
 }
 
-std::string run_report(const RunResult& result, const std::string& folder, const DeviceFacts& facts, int exit_code,
+std::string run_report(const RunResult& result, const std::string& folder, const ReportedDevice& device, int exit_code,
                        const std::string& go_on) {
   Json json{{"kfactory_run", 1}, {"stopped", to_string(result.reason)}, {"detail", result.detail}, {"folder", folder}};
-  json["device"] = device_json(facts);
+  json["device"] = device_json(device);
   json["attempts"] = result.attempts.size();
   json["champion"] = result.champion ? Json(result.champion->value) : Json(nullptr);
   json["beat_baseline"] = result.beat_baseline;
@@ -93,17 +111,17 @@ std::string run_report(const RunResult& result, const std::string& folder, const
 }
 
 std::string eval_report(const Spec& spec, const std::string& candidate, const std::string& source,
-                        const Evaluation& evaluation, const DeviceFacts& facts) {
+                        const Evaluation& evaluation, const ReportedDevice& device) {
   Json json{
       {"kfactory_eval", 1}, {"spec", spec.name}, {"candidate", candidate}, {"state", to_string(evaluation.state)}};
   json["passes"] = evaluation.passes.value_or(0);
   json["checked"] = Json::parse(checked_json(evaluation.checked));
-  json["device"] = device_json(facts);
-  json["executed"] = facts.kind != "none";
+  json["device"] = device_json(device);
+  json["executed"] = device.facts.kind != "none";
   json["verdict"] = Json::parse(verdict_json(evaluation.verdict));
   json["steps"] = Json::array();
   for (const Verdict& step : evaluation.steps) {
-    json["steps"].push_back(Json::parse(verdict_json(step)));
+    json["steps"].push_back(step_json(step));
   }
   json["explain"] = explain_json(evaluation, source);
   json["tune"] = evaluation.tune;
@@ -118,12 +136,9 @@ std::string eval_report(const Spec& spec, const std::string& candidate, const st
   return dump(json);
 }
 
-std::string check_report(const Spec& spec, const SpecCheck& check) {
-  Json json{{"kfactory_check", 1},
-            {"spec", spec.name},
-            {"cases", check.cases},
-            {"built", check.built},
-            {"problems", check.problems}};
+std::string check_report(const Spec& spec, const SpecCheck& check, const ReportedDevice& device) {
+  Json json{{"kfactory_check", 1},  {"spec", spec.name},    {"device", device_json(device)},
+            {"cases", check.cases}, {"built", check.built}, {"problems", check.problems}};
   json["admission"] = check.admission ? Json::parse(admission_json(*check.admission)) : Json(nullptr);
   if (check.admission) {
     json["admission"].erase("ranges");  // what some of the warnings are made of
@@ -146,7 +161,7 @@ std::string show_report(const std::vector<Attempt>& attempts) {
   return dump(Json{{"kfactory_show", 1}, {"attempts", std::move(list)}});
 }
 
-std::string bench_report(const Spec& spec, const std::vector<BenchResult>& results, const DeviceFacts& facts) {
+std::string bench_report(const Spec& spec, const std::vector<BenchResult>& results, const ReportedDevice& device) {
   Json winners = Json::array();
   for (const BenchResult& result : results) {
     winners.push_back({{"attempt", result.attempt.value},
@@ -158,7 +173,7 @@ std::string bench_report(const Spec& spec, const std::vector<BenchResult>& resul
                        {"costs", Json::parse(costs_json(result.evaluation.costs))}});
   }
   return dump(Json{
-      {"kfactory_bench", 1}, {"spec", spec.name}, {"device", device_json(facts)}, {"winners", std::move(winners)}});
+      {"kfactory_bench", 1}, {"spec", spec.name}, {"device", device_json(device)}, {"winners", std::move(winners)}});
 }
 
 std::string bench_csv(const std::vector<BenchResult>& results) {

@@ -15,6 +15,7 @@
 #include "os/steady_clock.h"
 #include "parts.h"
 #include "reports.h"
+#include "resumed.h"
 #include "run_progress.h"
 #include "tables.h"
 
@@ -194,6 +195,21 @@ void print_best(Console& console, const RunResult& result, const Machine& machin
   }
 }
 
+// "writer-1.reply.md and writer-2.reply.md in /tmp/mail, as the requests beside them say".
+std::string awaited(const std::string& folder) {
+  constexpr std::size_t kNamed = 8;
+  const std::vector<std::string> missing = missing_replies(folder);
+  std::string names;
+  for (std::size_t i = 0; i < std::min(missing.size(), kNamed); ++i) {
+    names += (i == 0 ? "" : i + 1 == missing.size() ? " and " : ", ") + missing[i];
+  }
+  if (missing.size() > kNamed) {
+    names += " and " + std::to_string(missing.size() - kNamed) + " more";
+  }
+  return names.empty() ? "the replies that the requests in " + folder + " ask for"
+                       : names + " in " + folder + ", as the requests beside them say";
+}
+
 // How to go on. Every stop can be resumed; after a spent budget there is only more of it.
 struct GoOn {
   std::string before, command;  // no command: there is nothing to go on with
@@ -203,8 +219,7 @@ GoOn how_to_go_on(const Session& session, const RunResult& result, const Budget&
   const Map<std::string> larger = larger_budget(options, budget, result);
   switch (result.reason) {
     case StopReason::kWaiting:
-      return {"write the replies that the requests in " + options.exchange + " ask for; then go on with:",
-              continuation(options, folder.string())};
+      return {"write " + awaited(options.exchange) + "; then go on with:", continuation(options, folder.string())};
     case StopReason::kInterrupted:
       return {"go on with:", continuation(options, folder.string())};
     case StopReason::kModelFailed:
@@ -221,7 +236,7 @@ void print_end(Session& session, const RunResult& result, const Machine& machine
   Console& console = session.console;
   const GoOn go_on = how_to_go_on(session, result, budget, folder);
   if (session.options.json) {
-    console.line(run_report(result, folder.string(), machine.facts, code, go_on.command));
+    console.line(run_report(result, folder.string(), {machine.facts, machine.note}, code, go_on.command));
     return;
   }
   console.clear();
@@ -230,8 +245,10 @@ void print_end(Session& session, const RunResult& result, const Machine& machine
     print_leader_board(console, result.attempts);
     console.line("");
   }
-  console.line("stopped: " + std::string(to_string(result.reason)) +
-               (result.detail.empty() ? "" : " (" + result.detail + ")"));
+  const std::string reason(to_string(result.reason));
+  const bool said = result.detail.starts_with(reason);  // "waiting for replies"
+  console.line("stopped: " + (said ? result.detail : reason) +
+               (said || result.detail.empty() ? "" : " (" + result.detail + ")"));
   print_best(console, result, machine);
   const std::size_t lessons = result.lessons.size();
   console.line((lessons == 0   ? "no lessons"
@@ -313,11 +330,24 @@ int run_command(Session& session) {
   factory.origin = folder.root().filename().string();
   factory.observe = observe;
   factory.spending = spending;
-  if (!options.json && !machine.note.empty()) {
-    session.console.line("device: " + label_of(machine.facts) + ": " + machine.note);
+  if (!options.json) {
+    say_device(session.console, machine);
   }
   if (std::error_code none; !options.lessons.empty() && !fs::exists(options.lessons, none)) {
-    observe({Event::Kind::kNote, {}, options.lessons + " is not there yet: this run's lessons begin it", {}});
+    observe(
+        {Event::Kind::kNote,
+         {},
+         "--lessons " + options.lessons +
+             ": there is no such file yet, so none are taken from it; it is made at the end, if this run has lessons",
+         {}});
+  }
+  if (ledger) {
+    if (const std::optional<RunStart> start = read_start(*ledger)) {
+      for (const std::string& remark :
+           remarks_on_resuming(*start, settings, session.settings, machine.emulator != nullptr)) {
+        observe({Event::Kind::kNote, {}, remark, {}});
+      }
+    }
   }
   admit_or_refuse(factory, session);
   if (!ledger) {  // only now: a folder with a ledger holds a run

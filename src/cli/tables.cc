@@ -209,7 +209,9 @@ std::vector<Verdict> told_once(std::span<const Verdict> steps) {
   for (const Verdict& step : steps) {
     if (!told.empty() && step.passed && told.back().passed && told.back().gate == step.gate &&
         told.back().reason == step.reason) {
+      const bool same = told.back().of == step.of;
       told.back() = step;
+      told.back().of = same ? step.of : Launches::kNone;  // the second word is about all of them
     } else {
       told.push_back(step);
     }

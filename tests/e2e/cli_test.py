@@ -197,6 +197,17 @@ class Checking(Case):
     def test_the_spec_is_admitted_on_the_emulator(self):
         done = self.call("check", SPEC, "--device", "emulator")
         self.assertIn("admitted", done.stdout)
+        self.assertIn("its figures are estimates", done.stderr)
+
+    def test_how_the_device_was_come_by_is_on_stderr_or_in_the_json(self):
+        candidate = self.folder / "right.cu"
+        candidate.write_text(RIGHT)
+        for command, names in (("check", ()), ("eval", (candidate, "--no-time")), ("gauntlet", (candidate, "--no-time"))):
+            done = self.call(command, SPEC, *names, "--device", "emulator")
+            self.assertRegex(done.stderr, r"^device: NVIDIA H200 \(emulated; estimates\): .*\n$", command)
+            done = self.call(command, SPEC, *names, "--device", "emulator", "--json")
+            self.assertEqual(done.stderr, "", command)
+            self.assertIn("its figures are estimates", json.loads(done.stdout)["device"]["note"])
 
     def test_what_a_device_could_not_admit_is_no_success(self):
         spec = json.loads(SPEC.read_text())
@@ -269,6 +280,13 @@ class Output(Case):
         self.assertIn("\r\x1b[K", text)
         self.assertIn("right, ", text)
 
+    def test_a_terminal_gets_a_live_line_while_a_candidate_is_judged(self):
+        (self.folder / "right.cu").write_text(RIGHT)
+        for command, of in (("eval", ["right.cu", "--no-time"]), ("gauntlet", ["right.cu", "--no-time"]), ("check", [])):
+            text = self.on_terminal(command, SPEC, *of, "--device", "emulator")
+            self.assertRegex(text, r"\r\x1b\[K.*: under way", command)
+        self.assertIn("perturbation: passed", self.on_terminal("eval", SPEC, "right.cu", "--no-time", "--device", "emulator").split("passed  ")[0])
+
     def test_control_characters_of_a_candidate_never_reach_the_terminal(self):
         path = self.folder / "candidate.cu"
         path.write_text(RIGHT.replace("one thread an element", "\\u001b]0;owned\\u0007"))
@@ -279,6 +297,17 @@ class Output(Case):
         text = self.call("doctor").stdout
         for word in ["NVRTC", "found via", "driver", "sandbox", "model", "disk"]:
             self.assertIn(word, text)
+
+    def test_tables_and_findings_fit_eighty_columns(self):
+        self.environment["COLUMNS"] = "80"
+        for command in ("doctor", "config"):
+            for line in self.call(command).stdout.splitlines():
+                self.assertLessEqual(len(line), 80, command)
+        names = self.call("config", "show").stdout
+        self.assertIn("run.confirmed_attempts ", names)      # whole, to be copied
+        self.assertIn("KFACTORY_RUN_WALL", names)
+        self.environment["COLUMNS"] = "120"
+        self.assertIn("KFACTORY_RUN_ATTEMPTS", self.call("config", "show").stdout)
 
     def test_doctor_takes_a_model_that_nobody_named_for_no_fault(self):
         model = next(line for line in self.call("doctor").stdout.splitlines() if line.startswith("model"))

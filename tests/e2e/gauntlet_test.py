@@ -53,7 +53,8 @@ class Gauntlet(Case):
         self.assertEqual(report["verdict"]["gate"], "check")
         one, = self.reports(self.write("one.cu", WRONG), code=3)
         self.assertEqual([step["gate"] for step in report["steps"]], [step["gate"] for step in one["steps"]])
-        self.assertIn("stand twice", self.gauntlet(name, code=3))
+        self.assertIn("few cases: small ones", self.gauntlet(name, code=3))
+        self.assertEqual([step["of"] for step in report["steps"] if step["gate"] == "check"], ["few_cases", "the_rest"])
 
     def test_first_refusal_stops_where_a_run_would(self):
         report, = self.reports(self.write("counts.cu", COUNTS), "--first-refusal", code=3)

@@ -81,12 +81,13 @@ class Replay(Case):
         before = sorted((self.folder / "out").iterdir())
         self.call("show", "out")
         self.call("show", "out", "1")
-        self.call("bench", "out", code=3)
+        self.assertIn("no winner", self.call("bench", "out", code=3).stdout)
+        self.assertEqual(json.loads(self.call("bench", "out", "--json", code=3).stdout)["winners"], [])
         self.assertEqual(sorted((self.folder / "out").iterdir()), before)
 
     def test_lessons_go_into_the_file_and_into_the_next_prompts(self):
         done = self.call("run", SPEC, "--device", "none", "--replay", self.replay(), "--out", "a", "--lessons", "store.jsonl", code=3)
-        self.assertIn("store.jsonl is not there yet", done.stdout)
+        self.assertIn("--lessons store.jsonl: there is no such file yet", done.stdout)
         self.assertIn("nothing was learnt for certain", (self.folder / "store.jsonl").read_text())
         self.assertIn("conjecture", self.call("lessons", "list", "store.jsonl").stdout)
         self.call("run", SPEC, "--device", "none", "--exchange", "post", "--no-wait", "--out", "b", "--lessons", "store.jsonl", code=4)
