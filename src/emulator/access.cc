@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "global_race.h"
+#include "peers.h"
 #include "race.h"
 #include "undefined.h"
 
@@ -97,10 +98,7 @@ std::byte* shared(Warp& w, const Inst& i, int lane, std::uint64_t address, std::
       outside(w, i, lane, address, bytes, access,
               ": the cluster has " + std::to_string(w.block->cluster->blocks.size()) + " blocks");
     block = w.block->cluster->blocks[rank - 1].get();
-    if (block->done())
-      report(w, i, lane,
-             Found{Checker::kCluster, verb(access, bytes) + " of shared memory of block " + std::to_string(rank - 1) +
-                                          " of the cluster, which has exited"});
+    if (block != w.block) peer_access(w, i, lane, *block, verb(access, bytes) + " of shared memory");
     address &= 0xff'ffff;
   }
   const std::uint64_t offset = address - kSharedBase;

@@ -7,6 +7,7 @@
 #include "atomic_op.h"
 #include "block.h"
 #include "mbarrier.h"
+#include "peers.h"
 
 namespace kf::emulator {
 
@@ -42,7 +43,10 @@ void complete(AsyncCopy& copy) {
     if (part.history != nullptr)
       for (std::uint32_t word = 0; word < part.bytes / 4; ++word) part.history[word] = {};
   }
-  if (copy.kind == AsyncCopy::Kind::kMbarrier) mbarrier_complete_tx(*copy.barrier_block, copy.barrier, copy.bytes);
+  if (copy.kind == AsyncCopy::Kind::kMbarrier) {
+    mbarrier_complete_tx(*copy.barrier_block, copy.barrier, copy.bytes);
+    if (copy.issuer != copy.barrier_block) peer_seen(*copy.barrier_block, copy.issuer->rank, copy.warp, copy.time);
+  }
   if (copy.kind != AsyncCopy::Kind::kArrival) return;
   if (auto found = copy.barrier_block->mbarriers.find(copy.barrier); found != copy.barrier_block->mbarriers.end())
     mbarrier_arrive(*copy.barrier_block, found->second, 1);
@@ -81,18 +85,27 @@ bool complete_one(Block& block) {
 }
 
 void finish_copies(Block& block) {
-  for (AsyncCopy& copy : block.copies) {
-    if (copy.kind == AsyncCopy::Kind::kBulkGroup && !copy.read_source) {
+  const std::byte *first = block.shared.data(), *end = first + block.shared.size();
+  std::erase_if(block.copies, [&](AsyncCopy& copy) {
+    const bool grouped = copy.kind == AsyncCopy::Kind::kBulkGroup;
+    const bool reads =
+        std::ranges::any_of(copy.parts, [&](const AsyncPart& part) { return part.from >= first && part.from < end; });
+    if (grouped ? !copy.read_source : copy.kind == AsyncCopy::Kind::kMbarrier && reads) {
       Inst inst;
       inst.source = copy.source;
       report(block.warps[copy.warp], inst, copy.lane,
              Found{Checker::kAsyncCopy,
-                   "the block ends while this bulk copy still reads its shared memory: cp.async.bulk.wait_group.read 0 "
-                   "must come first"});
+                   std::string("the block ends while this bulk copy still reads its shared memory: ") +
+                       (grouped ? "cp.async.bulk.wait_group.read 0 must come first"
+                                : "it must hear of the copy's completion first, as by barrier.cluster.arrive and wait "
+                                  "of both blocks")});
     }
+    // One to a peer goes on: the peer has to wait for it.
+    if (copy.kind == AsyncCopy::Kind::kMbarrier && copy.barrier_block != &block && !copy.barrier_block->done())
+      return false;
     complete(copy);
-  }
-  block.copies.clear();
+    return true;
+  });
 }
 
 }  // namespace kf::emulator

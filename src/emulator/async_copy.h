@@ -27,6 +27,8 @@ struct AsyncCopy {
   enum class Kind : std::uint8_t { kThread, kBulkGroup, kMbarrier, kArrival } kind = Kind::kThread;
   std::uint32_t warp = 0, source = 0;
   int lane = 0;
+  const Block* issuer = nullptr;   // kBulkGroup, kMbarrier
+  std::uint32_t time = 0;          // ... the warp's, when it was issued
   std::uint32_t group = 0;         // kThread, kBulkGroup
   Block* barrier_block = nullptr;  // kMbarrier, kArrival
   std::uint32_t barrier = 0;       // offset of the mbarrier
@@ -48,7 +50,8 @@ void complete_groups(Block& block, AsyncCopy::Kind kind, std::uint32_t warp, int
 // Completes one copy that was issued with an mbarrier, or a thread's copies that an mbarrier waits for: of a random
 // place in the line. False: there is none.
 bool complete_one(Block& block);
-// A block that ends must not leave bulk copies that read its shared memory.
+// A block that ends must not leave bulk copies that read its shared memory. Others are completed, but for those that a
+// peer of its cluster has to wait for.
 void finish_copies(Block& block);
 
 }  // namespace kf::emulator

@@ -48,7 +48,14 @@ struct MBarrier {
   std::int64_t expected = 0, pending = 0;  // arrivals a phase, arrivals still missing in this one
   std::int64_t tx = 0;                     // bytes promised and not yet delivered
   std::uint64_t phase = 0;                 // completed phases
+  bool from_peers = false;                 // another block of the cluster has had to do with it
   std::vector<std::uint32_t> clock;        // race checker
+};
+
+// The last access of a peer's warp to a block's shared memory that nobody in the block is known to have waited for.
+struct PeerVisit {
+  std::uint32_t time = 0, source = 0;  // time: of the warp; 0: none
+  std::uint8_t lane = 0;
 };
 
 struct Block;
@@ -59,6 +66,7 @@ struct Cluster {
   std::uint64_t random = 0;
   std::uint32_t threads = 0, exited = 0, arrived = 0;  // of barrier.cluster
   std::uint64_t phase = 0;
+  std::uint32_t phase_fences = 0;  // Launch::fences when the last phase was complete
   bool done() const;
   std::uint64_t draw();
 };
@@ -72,8 +80,11 @@ struct Block {
   std::uint32_t warps_done = 0;
   Cluster* cluster = nullptr;
   std::vector<std::uint32_t> fence_clock;                    // race checker: what threads that have fenced knew
-  std::vector<std::uint32_t> cluster_clock;                  // race checker
+  std::vector<std::uint32_t> cluster_clock;                  // race checker: of threads that came to barrier.cluster
+  std::vector<std::uint32_t> phase_clock;                    // ... when its last phase was complete
   std::uint32_t rank = 0;                                    // in the cluster
+  std::uint32_t first_release = 0;                           // number of its first fence that others can see; 0: none
+  std::vector<PeerVisit> visits;                             // by rank, then warp; empty: none, see peers.h
   std::map<std::uint32_t, MBarrier> mbarriers;               // by offset in shared memory
   std::vector<AsyncCopy> copies;                             // issued by this block's threads and not complete
   std::vector<std::vector<std::uint32_t>> register_changes;  // pcs of setmaxnreg, by warpgroup

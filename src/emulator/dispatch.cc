@@ -97,6 +97,9 @@ void start_block(Block& block, const std::array<std::uint32_t, 3>& ctaid) {
   block.mbarriers.clear();
   block.copies.clear();
   block.cluster_clock.clear();
+  block.phase_clock.clear();
+  block.first_release = 0;
+  block.visits.clear();
   block.fence_clock.clear();
   block.exited = block.warps_done = 0;
   block.register_changes.clear();
@@ -142,7 +145,7 @@ void start_cluster(Cluster& cluster, std::uint64_t number) {
   cluster.exited = cluster.arrived = 0;
   std::uint64_t state = launch.seed ^ (number + 1) * 0xd1b5'4a32'd192'ed03u;
   cluster.random = splitmix64(state);
-  cluster.phase = 0;
+  cluster.phase = cluster.phase_fences = 0;
   for (auto& block : cluster.blocks) {
     const std::uint32_t in[3] = {block->rank % shape.cluster[0], block->rank / shape.cluster[0] % shape.cluster[1],
                                  block->rank / shape.cluster[0] / shape.cluster[1]};

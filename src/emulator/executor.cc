@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "cluster.h"
 #include "lanes.h"
+#include "peers.h"
 #include "race.h"
 #include "undefined.h"
 
@@ -56,12 +57,13 @@ void set_pc(Warp& w, Mask lanes, std::uint32_t pc) {
   for (; lanes != 0; lanes &= lanes - 1) w.pc[std::countr_zero(lanes)] = pc;
 }
 
-void exit_lanes(Warp& w, Mask lanes) {
+void exit_lanes(Warp& w, const Inst& inst, Mask lanes) {
   w.exited |= lanes;
   w.block->exited += static_cast<std::uint32_t>(std::popcount(lanes));
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) w.wait[std::countr_zero(rest)] = Wait::kExited;
   ++w.block->progress;
-  if (w.exited == kAllLanes) ++w.block->warps_done;
+  if (w.exited == kAllLanes && ++w.block->warps_done == w.block->warps.size() && w.block->cluster->blocks.size() > 1)
+    peer_exits(w, inst, std::countr_zero(lanes));
   leave_cluster(*w.block, static_cast<std::uint32_t>(std::popcount(lanes)));
   release_after_exit(*w.block);
 }
@@ -112,7 +114,7 @@ void wait_for_members(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes) {
 }
 
 // Pops a return address of each lane; lanes of the entry function exit.
-void return_lanes(Warp& w, Mask lanes) {
+void return_lanes(Warp& w, const Inst& inst, Mask lanes) {
   Mask done = 0;
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
@@ -121,7 +123,7 @@ void return_lanes(Warp& w, Mask lanes) {
     else
       end_call(w, l);
   }
-  if (done != 0) exit_lanes(w, done);
+  if (done != 0) exit_lanes(w, inst, done);
 }
 
 void branch_indexed(Warp& w, const Inst& inst, Mask lanes) {
@@ -165,10 +167,10 @@ Next flow(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes, Mask exec) {
       call_with_frame(w, inst, pc, exec);
       break;
     case Flow::kReturn:
-      return_lanes(w, exec);
+      return_lanes(w, inst, exec);
       break;
     case Flow::kExit:
-      exit_lanes(w, exec);
+      exit_lanes(w, inst, exec);
       break;
     case Flow::kWarpSync:
       wait_for_members(w, inst, pc, exec);

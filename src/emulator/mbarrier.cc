@@ -4,6 +4,7 @@
 
 #include "access.h"
 #include "lanes.h"
+#include "peers.h"
 #include "race.h"
 
 namespace kf::emulator {
@@ -38,7 +39,7 @@ void init(Warp& w, const Inst& i, Mask lanes) {
     const std::uint32_t count = w.reg<std::uint32_t>(i.b)[l];
     if (count == 0 || count >= 1u << 20)
       report(w, i, l, "mbarrier for " + std::to_string(count) + " arrivals: 1 to 1048575 are allowed");
-    w.block->mbarriers[static_cast<std::uint32_t>(at) - kSharedBase] = {count, count, 0, 0, {}};
+    w.block->mbarriers[static_cast<std::uint32_t>(at) - kSharedBase] = {count, count, 0, 0, false, {}};
   }
 }
 
@@ -97,7 +98,7 @@ void wait(Warp& w, const Inst& i, Mask lanes) {
                                                    : ((barrier.phase ^ w.reg<std::uint64_t>(i.b)[l]) & kPhaseMask) != 0;
     if (complete) done |= Mask{1} << l;
     if (complete && !joined) race_join(w, barrier.clock);
-    if (complete && !joined && w.block->cluster->blocks.size() > 1) race_acquire(w);
+    if (complete && !joined && barrier.from_peers) race_acquire(w, w.launch->fences);
     joined |= complete;
   }
   set_pred(w, i.d, lanes, done);
@@ -154,9 +155,10 @@ MBarrierPlace find_mbarrier(Warp& w, const Inst& i, int lane, std::uint64_t addr
     report(w, i, lane, "an mbarrier of a block that the cluster does not have");
   if (rank != 0) block = w.block->cluster->blocks[rank - 1].get();
   const auto offset = static_cast<std::uint32_t>((address & 0xff'ffff) - kSharedBase);
-  if (block->done()) report(w, i, lane, "an mbarrier of a block that has exited");
+  if (block != w.block) peer_access(w, i, lane, *block, "uses an mbarrier in shared memory");
   if (!block->mbarriers.contains(offset))
     report(w, i, lane, "no mbarrier was initialised at byte " + std::to_string(offset) + " of shared memory");
+  block->mbarriers.at(offset).from_peers |= block != w.block;
   return {block, offset};
 }
 

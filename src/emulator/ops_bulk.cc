@@ -98,6 +98,8 @@ void bulk(Warp& w, const Inst& i, Mask lanes) {
     copy.warp = w.index;
     copy.lane = l;
     copy.source = i.source;
+    copy.issuer = w.block;
+    copy.time = w.clock[w.index];
     copy.group = w.bulk_group[static_cast<std::size_t>(l)];
     copy.bytes = size;
     if (form.reduce != kNoSlot) copy.reduce = static_cast<int>(form.reduce), copy.type = static_cast<int>(form.type);
@@ -152,6 +154,8 @@ void store_async(Warp& w, const Inst& i, Mask lanes) {
     copy.warp = w.index;
     copy.lane = l;
     copy.source = i.source;
+    copy.issuer = w.block;
+    copy.time = w.clock[w.index];
     copy.bytes = i.width * i.extras;
     AsyncPart part;
     part.bytes = copy.bytes;
@@ -236,6 +240,7 @@ bool bind_store_async(Binder& b) {
   }
   b.out.width = static_cast<std::uint8_t>(bits / 8);
   b.out.extras = static_cast<W>(count);
+  b.out.is_bulk = true;
   b.out.fn = &store_async;
   return true;
 }

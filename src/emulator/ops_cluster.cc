@@ -3,6 +3,7 @@
 #include "access.h"
 #include "cluster.h"
 #include "lanes.h"
+#include "peers.h"
 
 namespace kf::emulator {
 namespace {
@@ -31,18 +32,28 @@ void get_rank(Warp& w, const Inst& i, Mask lanes) {
   });
 }
 
-bool settle(Cluster& cluster) {
+// What a wait for the cluster's last phase orders.
+void pass(Warp& w) {
+  race_join(w, w.block->phase_clock);
+  race_acquire(w, w.block->cluster->phase_fences);
+}
+
+bool settle(Cluster& cluster, std::uint32_t fences) {
   if (cluster.arrived == 0 || cluster.arrived < cluster.threads - cluster.exited) return false;
   cluster.arrived = 0;
   ++cluster.phase;
+  cluster.phase_fences = fences;
+  peers_met(cluster);
   for (auto& block : cluster.blocks) {
     ++block->progress;
+    block->phase_clock = block->cluster_clock;
     for (Warp& warp : block->warps) {
-      race_join(warp, block->cluster_clock);
-      race_acquire(warp);
+      bool passed = false;
       for (Mask rest = warp.waiting; rest != 0; rest &= rest - 1) {
         const int l = std::countr_zero(rest);
         if (warp.wait[static_cast<std::size_t>(l)] != Wait::kClusterBarrier) continue;
+        if (!passed) pass(warp);
+        passed = true;
         warp.wait[static_cast<std::size_t>(l)] = Wait::kNone;
         warp.cluster_phase[static_cast<std::size_t>(l)] = 0;
         ++warp.pc[static_cast<std::size_t>(l)];
@@ -64,19 +75,22 @@ void arrive(Warp& w, const Inst& i, Mask lanes) {
   }
   race_release(w);
   race_publish(w, w.block->cluster_clock);
-  settle(cluster);
+  settle(cluster, w.launch->fences);
 }
 
 }  // namespace
 
 void wait_for_cluster(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes) {
   const Cluster& cluster = *w.block->cluster;
+  bool passed = false;
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
     const int l = std::countr_zero(rest);
     std::uint64_t& phase = w.cluster_phase[static_cast<std::size_t>(l)];
     if (phase == 0) report(w, inst, l, "waits at the cluster's barrier without having arrived");
     if (phase - 1 < cluster.phase) {
       phase = 0;  // complete already; pc is behind the wait
+      if (!passed) pass(w);
+      passed = true;
       continue;
     }
     w.pc[static_cast<std::size_t>(l)] = pc;
@@ -87,7 +101,7 @@ void wait_for_cluster(Warp& w, const Inst& inst, std::uint32_t pc, Mask lanes) {
 
 void leave_cluster(Block& block, std::uint32_t threads) {
   block.cluster->exited += threads;
-  settle(*block.cluster);
+  settle(*block.cluster, block.launch->fences);
 }
 
 bool bind_cluster(Binder& b) {

@@ -52,7 +52,7 @@ struct Inst {
   bool orders = false;               // acquire, release: orders other accesses of its thread
   bool strong = false;               // relaxed, volatile and stronger: may race with other strong accesses
   bool block_only = false;           // ... of scope .cta: towards other blocks it is weak, and orders nothing
-  bool is_bulk = false;              // cp.async.bulk: accesses global memory through the async proxy
+  bool is_bulk = false;              // cp.async.bulk, st.async: through the async proxy, and later
   bool non_coherent = false;         // ld.global.nc, ldu: what it reads must not change
   std::uint8_t mode = 0, width = 0;  // meaning is the family's own
   std::uint32_t guard = kNoSlot;     // predicate index

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "peers.h"
+
 namespace kf::emulator {
 namespace {
 
@@ -98,6 +100,12 @@ void race_check(Warp& warp, const Inst& inst, int lane, Block& owner, std::uint6
       return (earlier.bytes & mask) != 0 && !(strong && (earlier.bytes & kStrongTouch) != 0) &&
              !ordered(warp, lane, earlier);
     };
+    if (strong && history.write.rank != touch.rank && (history.write.bytes & kStrongTouch) != 0) {
+      // A flag of a peer: what was released before it was set is acquired from by the next fence.
+      std::uint32_t& seen = warp.fence(FenceKnowledge::kSeen);
+      seen = std::max(seen, warp.launch->fences);
+      if (&owner == warp.block) peer_seen(owner, history.write.rank, history.write.warp, history.write.time);
+    }
     if (conflicts(history.write) &&
         !(access == Access::kWrite && same_bytes(warp, lane, owner, word, history.write.bytes & mask, history.write)))
       found(warp, inst, lane, first, access == Access::kRead ? "reads" : "writes", "wrote", history.write);
@@ -172,6 +180,7 @@ void race_release(Warp& warp) {
   meet_order(warp);
   Launch& launch = *warp.launch;
   const std::uint32_t number = ++launch.fences;
+  if (warp.block->first_release == 0) warp.block->first_release = number;
   auto& of_block = launch.releases[warp.block->linear];
   of_block.resize(warp.block->warps.size());
   for (std::size_t k = 0; k < of_block.size(); ++k)
@@ -181,9 +190,10 @@ void race_release(Warp& warp) {
   ++warp.clock[warp.index];
 }
 
-void race_acquire(Warp& warp) {
+void race_acquire(Warp& warp, std::uint32_t fences) {
   meet_order(warp);
-  warp.fence(FenceKnowledge::kAcquired) = warp.launch->fences;
+  std::uint32_t& acquired = warp.fence(FenceKnowledge::kAcquired);
+  acquired = std::max(acquired, fences);
 }
 
 bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t index, std::uint32_t time) {

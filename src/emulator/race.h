@@ -28,10 +28,10 @@ void race_join(Warp& warp, const std::vector<std::uint32_t>& clock);
 // was written, and a fence after it. Inside a block it is more generous: two threads that have both fenced, one after
 // the other, count as ordered, whatever flag they used. One of scope .cta (`block_only`) does the latter alone.
 void race_fence(Warp& warp, bool block_only = false);
-// Across blocks, one side each, and acquiring from every release so far: barrier.cluster.arrive and wait, mbarriers of
-// cluster peers.
+// Across blocks, one side each, and acquiring from every release up to a number: barrier.cluster.arrive and wait,
+// mbarriers of cluster peers.
 void race_release(Warp& warp);
-void race_acquire(Warp& warp);
+void race_acquire(Warp& warp, std::uint32_t fences);
 // Whether what the given warp of another block did at `time` was released before `warp` acquired.
 bool race_ordered_across(const Warp& warp, std::uint64_t block, std::uint32_t index, std::uint32_t time);
 // Whether griddepcontrol.wait lies behind this warp: its own, or one of a warp that it is ordered after.
