@@ -45,8 +45,8 @@ int config_command(Session& session) {
   }
   session.console.table(table);
   if (!all) {
-    session.console.line(
-        "from the environment: KFACTORY_ and the name in capitals: " + environment_name("run.wall"), Ink::kDim);
+    session.console.line("from the environment: KFACTORY_ and the name in capitals: " + environment_name("run.wall"),
+                         Ink::kDim);
   }
   for (const std::string& name : secret_variables(session.settings)) {
     if (!names_a_variable(name) && std::getenv(name.c_str()) == nullptr) {
