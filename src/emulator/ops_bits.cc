@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logic, shifts and bit fields: PTX ISA 9.0 sections 9.7.1 (bit operations) and 9.7.8.
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "lanes.h"
@@ -148,6 +149,7 @@ struct Szext {
 };
 struct Fns {  // n-th set bit from `base`
   W operator()(W mask, W base, std::int32_t offset) const {
+    if (offset == std::numeric_limits<std::int32_t>::min()) return 0;  // ptxas negates it, which leaves it as it is
     if (base > 31) return 0xffff'ffffu;
     if (offset == 0) return ((mask >> base) & 1) != 0 ? base : 0xffff'ffffu;
     const int step = offset > 0 ? 1 : -1;

@@ -77,11 +77,6 @@ TEST(Forms, NoneOfTheSupportedFamiliesIsUnsupported) {
     RecordProperty(family, std::to_string(counts.second) + " of " + std::to_string(counts.first));
 }
 
-// Forms whose bits differ from the H200's; docs/emulator.md explains each.
-bool known(const std::string& form) {
-  return form.starts_with("fns.b32");
-}
-
 TEST(Forms, ComputingOnesGiveTheBitsOfAnH200) {
   std::ifstream file(KF_SOURCE_DIR "/tests/golden/emulator/h200_forms.txt");
   std::map<std::string, std::vector<std::uint64_t>> recorded;
@@ -107,7 +102,7 @@ TEST(Forms, ComputingOnesGiveTheBitsOfAnH200) {
       const auto result = bench.pointer(in).pointer(out).launch("k" + std::to_string(n), {{kFormInputs / 256}, {256}});
       if (!result) {
         differences += "\n  " + group[n] + "  " + result.error().detail;
-      } else if (form_digests(bench.read<std::uint64_t>(out, kFormInputs)) != recorded[group[n]] && !known(group[n])) {
+      } else if (form_digests(bench.read<std::uint64_t>(out, kFormInputs)) != recorded[group[n]]) {
         differences += "\n  " + group[n];
       }
     }
