@@ -86,8 +86,9 @@ class ExchangeModel : public Model {
       if (state_of(path_of(stem + ".reply.md")).there()) {
         return ModelError{Kind::kProtocol,
                           path +
-                              " holds another request, and its reply is there: the folder belongs to another run; name "
-                              "an empty one, or delete both files",
+                              " holds another request, and its reply is there: the folder belongs to another run, or "
+                              "this one has gone on since and asks about more; move both files away and --resume, "
+                              "or name an empty folder",
                           false,
                           {}};
       }

@@ -103,6 +103,8 @@ TEST(Exchange, RefusesAReplyToAnotherRunsRequest) {
   EXPECT_EQ(reply.error().kind, Kind::kProtocol);
   EXPECT_FALSE(reply.error().run_can_go_on);
   EXPECT_THAT(reply.error().message, HasSubstr("belongs to another run"));
+  EXPECT_THAT(reply.error().message, HasSubstr("move both files away and --resume"))
+      << "a librarian's reply to a question that a larger budget changed";
 }
 TEST(Exchange, ReplacesARequestThatNobodyAnswered) {
   Exchange exchange(false);
