@@ -225,13 +225,6 @@ void gather(Warp& w, Slot slot, std::uint32_t reg_bytes, std::byte* const* to, s
             [=](int l) { std::memcpy(to[l] + offset, from + static_cast<std::size_t>(l) * reg_bytes, sizeof(T)); });
 }
 
-void store(Warp& w, const Inst& i, Mask lanes) {
-  if (i.orders) race_fence(w, i.block_only);
-  const auto space = static_cast<Space>(i.mode & 0x7f);
-  const std::uint32_t bytes = i.width * i.extras;
-  std::byte* to[kLanes];
-  std::uint64_t at[kLanes];
-  addresses(w, i, lanes, at);
 // Until it goes, the race checker knows what the store writes.
 class StoringNow {
  public:
@@ -243,6 +236,13 @@ class StoringNow {
   Warp& w_;
 };
 
+void store(Warp& w, const Inst& i, Mask lanes) {
+  if (i.orders) race_fence(w, i.block_only);
+  const auto space = static_cast<Space>(i.mode & 0x7f);
+  const std::uint32_t bytes = i.width * i.extras;
+  std::byte* to[kLanes];
+  std::uint64_t at[kLanes];
+  addresses(w, i, lanes, at);
   if (i.strong && !i.orders && space <= Space::kGlobal && delay(w, i, lanes, at, bytes)) return;
   settle_overlaps(w, space, at, lanes, bytes);
   if (w.settling) each_lane(lanes, [&](int l) { keep_old_value(w, at[l], bytes); });
@@ -280,13 +280,6 @@ class StoringNow {
   ++w.block->progress;
 }
 
-void nothing(Warp&, const Inst&, Mask) {}
-
-bool bind_access(Binder& b, bool is_store) {
-  take_order_words(b);
-  take_cache_words(b);
-  const bool weak_pair = b.take("v2"), quad = !weak_pair && b.take("v4"), eight = !weak_pair && !quad && b.take("v8");
-  const Type type = b.take_type();
 }  // namespace
 
 std::byte byte_stored(const Warp& w, int lane, std::uint64_t shared_offset) {
@@ -299,6 +292,13 @@ std::byte byte_stored(const Warp& w, int lane, std::uint64_t shared_offset) {
 
 namespace {
 
+void nothing(Warp&, const Inst&, Mask) {}
+
+bool bind_access(Binder& b, bool is_store) {
+  take_order_words(b);
+  take_cache_words(b);
+  const bool weak_pair = b.take("v2"), quad = !weak_pair && b.take("v4"), eight = !weak_pair && !quad && b.take("v8");
+  const Type type = b.take_type();
   const int bytes = bits_of(type) / 8;
   if (bytes == 0) return false;
   const Operand& where = b.operand(is_store ? 0 : 1);
