@@ -186,6 +186,7 @@ TEST(Check, GivesEveryLaunchContentsOfItsOwn) {
 TEST(Check, PoisonsOutputsDifferentlyBeforeEachLaunch) {
   HostDeviceOptions options = fakes::toy_device();
   std::vector<std::uint32_t> found;
+  int nans = 0, large = 0;
   options.kernels["good"] = [&, good = options.kernels["good"]](const fakes::HostLaunch& launch) {
     found.push_back(launch.pointer<std::uint32_t>(2)[0]);
     const float first = launch.pointer<float>(2)[0];
@@ -201,7 +202,6 @@ TEST(Check, PoisonsOutputsDifferentlyBeforeEachLaunch) {
   EXPECT_GT(nans, 0);
   EXPECT_GT(large, 0);
   std::ranges::sort(found);
-  int nans = 0, large = 0;
   EXPECT_EQ(std::ranges::adjacent_find(found), found.end());
 }
 
