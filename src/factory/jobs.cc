@@ -95,7 +95,12 @@ std::chrono::milliseconds deadline_for(const Job& job, bool emulated) {
   for (const Case& of : job.cases) {
     elements += elements_of(of);
   }
-  const auto launches = static_cast<std::int64_t>(job.checks.size() + job.cases.size() * job.arms.size());
+  // Of a check: each point once, one point a case five times more (repeat), a launch and its turned twin for each
+  // relation, and up to five launches on four points for the perturbation.
+  constexpr std::size_t kRepeats = 5, kRelated = 2, kDisturbed = 20;
+  const std::size_t further =
+      job.checks.empty() ? 0 : job.cases.size() * kRepeats + job.relations.size() * kRelated + kDisturbed;
+  const auto launches = static_cast<std::int64_t>(job.checks.size() + further + job.cases.size() * job.arms.size());
   const std::chrono::milliseconds time(30'000 + launches * 500 + elements / 100'000);
   return emulated ? time * 20 : time;
 }

@@ -88,7 +88,7 @@ OrError<Case> widened(const Spec& spec, Case of) {
 // The case, or of a large one so many indices of the slices' axis as are small enough to be moved on the host; nullopt:
 // there are none.
 std::optional<Case> window_of(const Spec& spec, const Case& of) {
-  constexpr std::int64_t kWhole = 64LL << 20, kWindow = 4LL << 20;  // bytes
+  constexpr std::int64_t kWhole = 64LL << 20, kWindow = 512LL << 10;  // bytes
   const std::string& axis = spec.reference.slice;
   if (bytes_of(of) <= kWhole) {
     return of;

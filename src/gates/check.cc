@@ -106,7 +106,8 @@ Verdict passed(const Job& job, Gate gate, std::int64_t checks) {
 
 // The gates after the checks. False: one of them ended the job.
 template <class Begin, class Record>
-bool further_gates(Bench& bench, LaunchChecker& checker, const Job& job, const Begin& begin, const Record& record) {
+bool further_gates(Bench& bench, LaunchChecker& checker, const Job& job, const bool& right_so_far, const Begin& begin,
+                   const Record& record) {
   const std::string& kind = bench.device().facts().kind;
   begin(Gate::kRepeat);
   for (const CheckPoint* point : points_to_repeat(job, kind)) {
@@ -126,8 +127,8 @@ bool further_gates(Bench& bench, LaunchChecker& checker, const Job& job, const B
   int number = 0;
   for (const CheckPoint* point : points_to_disturb(job, kind)) {
     begin(Gate::kPerturbation);
-    if (!record(check_disturbed(checker, job, *point, number++, kind, gate_of(job, Gate::kPerturbation)), *point,
-                Gate::kPerturbation)) {
+    if (!record(check_disturbed(checker, job, *point, number++, kind, gate_of(job, Gate::kPerturbation), right_so_far),
+                *point, Gate::kPerturbation)) {
       return false;
     }
   }
@@ -192,7 +193,7 @@ CheckReport check_all(Bench& bench, const Job& job, const PhaseObserver& phase, 
     }
   }
   // Under compute-sanitizer checks are all: it makes launches slow, and some impossible beside others.
-  if (job.kind != Job::Kind::kSanitize && !further_gates(bench, checker, job, begin, record)) {
+  if (job.kind != Job::Kind::kSanitize && !further_gates(bench, checker, job, report.verdict.passed, begin, record)) {
     return report;
   }
   if (report.verdict.passed) {

@@ -86,8 +86,36 @@ std::int64_t tile_before(std::int64_t first, std::int64_t size) {
   return 0;
 }
 
+// Elements at the end of rows, or rows at the end, that nobody wrote.
+std::string not_covered(const Mismatch& m, const Box& box, bool columns) {
+  if (columns && m.wrong_rows == m.rows && m.columns == 2 * m.wrong_columns) {
+    return "the second half of each row is not covered: does the block have as many threads as the row's tile needs?";
+  }
+  if (columns) {
+    const std::int64_t tile = tile_before(box.first_column, m.columns);
+    return tile > 0 ? "the tail after the last full tile of " + std::to_string(tile) + " columns is not handled"
+                    : "the end of each row is not covered";
+  }
+  const std::int64_t tile = tile_before(box.first_row, m.rows);
+  return tile > 0 ? "the rows after the last full tile of " + std::to_string(tile) + " are not covered"
+                  : "the last rows are not covered: is the grid too small?";
+}
+
+// The same, where most of them were written: whoever wrote them did not know what belongs there.
+std::string written_but_wrong(const Mismatch& m, const Box& box, bool columns) {
+  if (columns) {
+    const std::int64_t tile = tile_before(box.first_column, m.columns);
+    return "columns below " + std::to_string(box.first_column) + " are right" +
+           (m.wrong_rows == m.rows ? "" : " in these rows") + ": a wrong index of an element, or a wrong tail" +
+           (tile > 0 ? " after the last full tile of " + std::to_string(tile) : "") + "?";
+  }
+  return box.first_row == 1 ? "all rows but the first: a wrong stride or offset of rows?"
+                            : "rows below " + std::to_string(box.first_row) +
+                                  " are right: a wrong offset of the rows from there on (a stride, an index that "
+                                  "overflows), or a wrong tail?";
+}
+
 std::string guess(const Mismatch& m, const Box& box) {
-  const bool all_rows = m.wrong_rows == m.rows;
   const double box_area = static_cast<double>(box.last_row - box.first_row + 1) *
                           static_cast<double>(box.last_column - box.first_column + 1);
   // A tail that is not covered is wrong throughout; a few wrong elements that happen to lie there are another matter.
@@ -102,18 +130,8 @@ std::string guess(const Mismatch& m, const Box& box) {
                ? "every element is NaN or Inf where it must not be: memory that was never written is read?"
                : "no element is right: an error of the formula, of the strides or of the whole launch";
   }
-  if (tail_columns && all_rows && m.columns == 2 * m.wrong_columns) {
-    return "the second half of each row is not covered: does the block have as many threads as the row's tile needs?";
-  }
-  if (tail_columns) {
-    const std::int64_t tile = tile_before(box.first_column, m.columns);
-    return tile > 0 ? "the tail after the last full tile of " + std::to_string(tile) + " columns is not handled"
-                    : "the end of each row is not covered";
-  }
-  if (tail_rows) {
-    const std::int64_t tile = tile_before(box.first_row, m.rows);
-    return tile > 0 ? "the rows after the last full tile of " + std::to_string(tile) + " are not covered"
-                    : "the last rows are not covered: is the grid too small?";
+  if (tail_columns || tail_rows) {
+    return 2 * m.unwritten >= m.wrong ? not_covered(m, box, tail_columns) : written_but_wrong(m, box, tail_columns);
   }
   if (m.wrong_rows < m.rows && m.wrong_columns == m.columns && m.wrong >= m.wrong_rows * m.columns) {
     return "whole rows are wrong: what is computed once a row (a sum, a maximum) is wrong there";

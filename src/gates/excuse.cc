@@ -4,18 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "gates/elements.h"
+#include "gates/ill_conditioned.h"
 #include "gates/moved_inputs.h"
 
 namespace kf {
 namespace {
 
 constexpr std::int64_t kTiesBytes = 2LL << 30;  // these go through host memory
-// An element that depends on two inputs (x / s at a rounding edge) moves only where both go the right way: one draw
-// misses half of them.
-constexpr std::uint64_t kMostDraws = 12;
-constexpr std::uint64_t kRandomWindows = 4;  // of a case that is looked at in windows
 
 // For each element of `output`, the element of `indexed` that an index in it points to: a base offset, and the row of
 // the output in which indices must differ.
@@ -90,7 +88,8 @@ void Excuses::restore() {
 
 void Excuses::leave_out(std::vector<Mismatch>& found) const {
   for (Mismatch& output : found) {
-    output.wrong = by_windows_.contains(output.output) ? 0 : output.wrong;
+    const auto counted = counted_.find(output.output);
+    output.wrong -= counted == counted_.end() ? 0 : std::min(counted->second, output.wrong);
   }
 }
 
@@ -111,12 +110,7 @@ bool Excuses::apply(Reference& reference, const std::vector<Mismatch>& found, st
     if (output.by_rms || output.unwritten > 0 || output.wrong > most || !MovedInputs::why_not(job_, index_).empty()) {
       continue;
     }
-    const std::uint64_t seed = derive_seed(scrub_seed, 100 + index);
-    if (MovedInputs::reach_of(job_, index_).axis.empty()) {
-      excused = ill_conditioned(reference, index, bound->second, seed) || excused;
-    } else if (output.class_errors == 0 && windows_excused(reference, index, output, bound->second, seed)) {
-      by_windows_.insert(output.output);
-    }
+    excused = ill_conditioned(reference, index, output, bound->second, derive_seed(scrub_seed, 100 + index)) || excused;
   }
   return excused;
 }
@@ -134,7 +128,7 @@ bool Excuses::ties(Reference& reference, std::size_t output, const Bound& bound,
   const Bytes values = bench_.must(bench_.device().read(buffers_.tensors()[input], 0, indexed.span_bytes()), "reading");
   Bytes span =
       bench_.must(bench_.device().read(buffers_.tensors()[output], 0, tensors[output].span_bytes()), "reading");
-  const std::vector<double> indices = elements_of(tensors[output], span);
+  const std::vector<double> indices = decode_elements(dense_elements(span, tensors[output]), tensors[output].dtype);
   const std::vector<double> wanted = reference.values(index_, buffers_, contents_, tensors[output].name, scrub_seed);
   const Pointing to = pointing(tensors[output], indexed, bound.ties_along);
 
@@ -164,88 +158,22 @@ bool Excuses::ties(Reference& reference, std::size_t output, const Bound& bound,
   return !excused.empty();
 }
 
-bool Excuses::ill_conditioned(Reference& reference, std::size_t output, const Bound& bound, std::uint64_t scrub_seed) {
-  const Tensor& tensor = buffers_.of().tensors[output];
-  const Wrong wrong = wrong_in({}, reference, output, bound, scrub_seed);
-  if (!wrong.excused.empty()) {
-    replace(output, bench_.must(bench_.device().read(buffers_.tensors()[output], 0, tensor.span_bytes()), "reading"),
-            wrong.excused);
-  }
-  return !wrong.excused.empty();
-}
-
-// Nobody knows which windows, but the worst element is always in one.
-bool Excuses::windows_excused(Reference& reference, std::size_t output, const Mismatch& found, const Bound& bound,
+bool Excuses::ill_conditioned(Reference& reference, std::size_t output, const Mismatch& found, const Bound& bound,
                               std::uint64_t scrub_seed) {
-  Window window = MovedInputs::reach_of(job_, index_);
-  const std::int64_t last = buffers_.of().axes.at(window.axis) - window.extent;
-  const auto dim = static_cast<std::size_t>(std::max(0, dim_of_axis(buffers_.of().tensors[output], window.axis)));
-  std::set<std::int64_t> firsts;
-  for (const std::vector<std::int64_t>* index : {&found.worst_index, &found.first_index, &found.last_index}) {
-    if (dim < index->size()) {
-      firsts.insert(std::clamp<std::int64_t>((*index)[dim] - window.extent / 2, 0, last));
+  const Tensor& tensor = buffers_.of().tensors[output];
+  IllConditioned elements(bench_, job_, index_, buffers_, contents_, output, bound);
+  if (!elements.whole()) {
+    if (found.class_errors == 0 && elements.plausible(reference, scrub_seed) == found.wrong) {
+      counted_[tensor.name] = found.wrong;
     }
+    return false;
   }
-  for (std::uint64_t n = 0; n < kRandomWindows; ++n) {
-    firsts.insert(static_cast<std::int64_t>(derive_seed(scrub_seed, 10 + n) % static_cast<std::uint64_t>(last + 1)));
+  const std::map<std::size_t, double> excused = elements.excused(reference, scrub_seed);
+  if (!excused.empty()) {
+    replace(output, bench_.must(bench_.device().read(buffers_.tensors()[output], 0, tensor.span_bytes()), "reading"),
+            excused);
   }
-  return std::ranges::all_of(firsts, [&](std::int64_t first) {
-    window.first = first;
-    return wrong_in(window, reference, output, bound, derive_seed(scrub_seed, 100 + static_cast<std::uint64_t>(first)))
-               .others == 0;
-  });
-}
-
-Excuses::Wrong Excuses::wrong_in(const Window& window, Reference& reference, std::size_t output, const Bound& bound,
-                                 std::uint64_t scrub_seed) {
-  const Tensor& whole = buffers_.of().tensors[output];
-  const Tensor tensor = part_of(whole, window);
-  const auto of = [&](const std::string& name) {
-    return reference.values(index_, buffers_, contents_, name, derive_seed(scrub_seed, 1), Reference::Form::kFloat64,
-                            window);
-  };
-  const std::vector<double> wanted = of(tensor.name);
-  const std::vector<double> conditions = bound.condition.empty() ? wanted : of(bound.condition);
-  MovedInputs moved_inputs(bench_, job_, index_, buffers_, contents_, derive_seed(scrub_seed, 2), window);
-  const std::vector<double> elements = elements_of(
-      tensor,
-      bench_.must(bench_.device().read(buffers_.tensors()[output], offset_in(whole, window), tensor.span_bytes()),
-                  "reading"));
-  const auto near = [&](std::size_t i, double to) {
-    return std::abs(elements[i] - to) <= allowed_error(bound, tensor.dtype, to, conditions[i]);
-  };
-  std::vector<std::size_t> open;  // wrong, and not excused yet
-  std::vector<Reach> reached;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    reached.push_back({wanted[i], wanted[i]});
-    if (!near(i, wanted[i]) && std::isfinite(wanted[i]) && std::isfinite(elements[i])) {
-      open.push_back(i);
-    }
-  }
-  // What a first rounding may make of it lies between the values that moved inputs give.
-  const auto jumps_there = [&](std::size_t i) {
-    const auto [low, high] = reached[i];
-    const bool jumps =
-        std::max(high - wanted[i], wanted[i] - low) > allowed_error(bound, tensor.dtype, wanted[i], conditions[i]);
-    return jumps && (elements[i] >= low || near(i, low)) && (elements[i] <= high || near(i, high));
-  };
-  Wrong wrong;
-  for (std::uint64_t draw = 0; draw < kMostDraws && !open.empty(); ++draw) {
-    moved_inputs.reach(tensor.name, draw, reached);
-    std::erase_if(open, [&](std::size_t i) {
-      const bool excuses = jumps_there(i);
-      if (excuses) {
-        wrong.excused.emplace(i, wanted[i]);
-      }
-      return excuses;
-    });
-  }
-  wrong.others = open.size();
-  return wrong;
-}
-
-std::vector<double> Excuses::elements_of(const Tensor& tensor, const Bytes& span) const {
-  return decode_elements(dense_elements(span, tensor), tensor.dtype);
+  return !excused.empty();
 }
 
 void Excuses::replace(std::size_t output, Bytes before, const std::map<std::size_t, double>& elements) {

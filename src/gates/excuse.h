@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,15 +12,16 @@ namespace kf {
 // What the spec's rules allow in outputs that a comparison found wrong (Bound::ties_of, Bound::ill_conditioned). It
 // costs nothing where nothing is wrong, and needs no verb of its own: elements that are excused get the reference's
 // value for the next comparison, and restore() puts back what the launch wrote. Of cases that are too large for that,
-// windows are looked at: those around the worst, the first and the last wrong element, and some at random.
+// elements are counted instead (ill_conditioned.h).
 class Excuses {
  public:
   Excuses(Bench& bench, const Job& job, std::int32_t index, const CaseBuffers& buffers, const Contents& contents)
       : bench_(bench), job_(job), index_(index), buffers_(buffers), contents_(contents) {}
 
-  // True: something was excused; compare again.
+  // `found`: with the bound alone, whatever the family's contents make exact. True: something was excused; compare
+  // again.
   bool apply(Reference& reference, const std::vector<Mismatch>& found, std::uint64_t scrub_seed);
-  // Outputs whose windows hold nothing that is not excused: none of their elements is wrong.
+  // Takes away what was counted.
   void leave_out(std::vector<Mismatch>& found) const;
   void restore();
 
@@ -31,17 +31,8 @@ class Excuses {
     Bytes span;  // as the launch left it
   };
   bool ties(Reference& reference, std::size_t output, const Bound& bound, std::uint64_t scrub_seed);
-  bool ill_conditioned(Reference& reference, std::size_t output, const Bound& bound, std::uint64_t scrub_seed);
-  bool windows_excused(Reference& reference, std::size_t output, const Mismatch& found, const Bound& bound,
+  bool ill_conditioned(Reference& reference, std::size_t output, const Mismatch& found, const Bound& bound,
                        std::uint64_t scrub_seed);
-  // What is wrong in a window of an output: elements by their index in it.
-  struct Wrong {
-    std::map<std::size_t, double> excused;
-    std::size_t others = 0;
-  };
-  Wrong wrong_in(const Window& window, Reference& reference, std::size_t output, const Bound& bound,
-                 std::uint64_t scrub_seed);
-  std::vector<double> elements_of(const Tensor& tensor, const Bytes& span) const;
   void replace(std::size_t output, Bytes before, const std::map<std::size_t, double>& elements);
 
   Bench& bench_;
@@ -50,7 +41,7 @@ class Excuses {
   const CaseBuffers& buffers_;
   const Contents& contents_;
   std::vector<Output> changed_;
-  std::set<std::string> by_windows_;
+  std::map<std::string, std::int64_t> counted_;  // of outputs that were looked at in windows
 };
 
 }  // namespace kf

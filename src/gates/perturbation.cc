@@ -37,11 +37,15 @@ std::string what_happened(const Disturbance& disturbance) {
   return text;
 }
 
-Verdict explained(Verdict verdict, const Disturbance& disturbance) {
+Verdict explained(Verdict verdict, const Disturbance& disturbance, bool right_so_far) {
   const std::string circumstances = "on a disturbed device (" + what_happened(disturbance) + "): ";
   const bool hangs = verdict.reason == "timeout";
-  verdict.message =
-      circumstances + verdict.message +
+  verdict.message = circumstances + verdict.message;
+  if (!right_so_far) {
+    verdict.message += ". Undisturbed launches failed before: look at those first";
+    return verdict;
+  }
+  verdict.message +=
       (hangs
            ? ". Where undisturbed launches end: do blocks wait for others of their grid? They need not be resident at "
              "the same time unless the launch is \"cooperative\": true with a grid of at most resident(kernel); else "
@@ -88,7 +92,7 @@ std::vector<const CheckPoint*> points_to_disturb(const Job& job, const std::stri
 }
 
 std::optional<Verdict> check_disturbed(LaunchChecker& checker, const Job& job, const CheckPoint& point, int number,
-                                       const std::string& device_kind, Gate gate) {
+                                       const std::string& device_kind, Gate gate, bool right_so_far) {
   const std::uint64_t seed = point.seeds.empty() ? 0 : point.seeds[0];
   LaunchCheck launch;
   launch.gate = gate;
@@ -117,14 +121,14 @@ std::optional<Verdict> check_disturbed(LaunchChecker& checker, const Job& job, c
     launch.poison_seed = derive_seed(seed, use + 1);
     const LaunchResult result = checker.check(launch);
     if (result.refusal) {
-      return explained(*result.refusal, disturbance);
+      return explained(*result.refusal, disturbance, right_so_far);
     }
     if (result.outputs != expected) {
       Verdict verdict =
           refuse(gate, "not_repeatable",
                  "equal inputs gave outputs that differ in their bits from those of an undisturbed launch, "
                  "but the spec promises determinism");
-      return explained(std::move(verdict), disturbance);
+      return explained(std::move(verdict), disturbance, right_so_far);
     }
   }
   return std::nullopt;

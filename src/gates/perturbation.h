@@ -17,7 +17,8 @@ std::vector<const CheckPoint*> points_to_disturb(const Job& job, const std::stri
 
 // Every launch must be within tolerance of the reference; where the spec promises determinism, equal bit for bit to an
 // undisturbed launch on the same contents. `number` counts the job's points, so that they meet different disturbances.
+// `right_so_far`: the job's undisturbed launches were right, so that a refusal here says something about timing.
 std::optional<Verdict> check_disturbed(LaunchChecker& checker, const Job& job, const CheckPoint& point, int number,
-                                       const std::string& device_kind, Gate gate);
+                                       const std::string& device_kind, Gate gate, bool right_so_far);
 
 }  // namespace kf

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,13 @@ class Reference {
   std::vector<double> values(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
                              const std::string& output, std::uint64_t scrub_seed, Form form = Form::kFloat64,
                              const Window& window = {});
+
+  // The values of one output and of the condition of its bound (empty: none), slice by slice: `seen` gets the part of
+  // the case, then both, dense and row-major.
+  using Seen =
+      std::function<void(const Window& part, const std::vector<double>& wanted, const std::vector<double>& conditions)>;
+  void each_slice(std::int32_t index, const CaseBuffers& buffers, const Contents& contents, const std::string& output,
+                  const std::string& condition, std::uint64_t scrub_seed, const Seen& seen);
 
  private:
   struct Part;

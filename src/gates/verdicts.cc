@@ -50,13 +50,16 @@ Verdict verdict_of(Gate gate, const DeviceFault& fault) {
   return verdict;
 }
 
+std::string reason_of(const Mismatch& output) {
+  return output.unwritten == output.wrong ? "unwritten" : output.inexact ? "inexact" : "mismatch";
+}
+
 std::optional<Verdict> verdict_of(Gate gate, std::span<const Mismatch> outputs) {
   const auto wrong = std::ranges::find_if(outputs, [](const Mismatch& output) { return output.wrong > 0; });
   if (wrong == outputs.end()) {
     return std::nullopt;
   }
-  const std::string reason = wrong->unwritten == wrong->wrong ? "unwritten" : wrong->inexact ? "inexact" : "mismatch";
-  Verdict verdict = refuse(gate, reason, mismatch_message(*wrong));
+  Verdict verdict = refuse(gate, reason_of(*wrong), mismatch_message(*wrong));
   verdict.mismatch = *wrong;
   return verdict;
 }

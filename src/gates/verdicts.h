@@ -14,6 +14,9 @@ Verdict refuse(Gate gate, std::string reason, std::string message);
 // What a candidate's launch did to the device.
 Verdict verdict_of(Gate gate, const DeviceFault& fault);
 
+// Of an output that is wrong: "unwritten", "inexact" or "mismatch".
+std::string reason_of(const Mismatch& output);
+
 // The first output that is wrong; nullopt: none.
 std::optional<Verdict> verdict_of(Gate gate, std::span<const Mismatch> outputs);
 

@@ -6,7 +6,8 @@ Each candidate says in its first lines what is expected of it:
 
     // spec: tests/specs/vector_add.json
     // refused by: check: unwritten          gate: reason[, other reason][ or gate: reason]   (cheats)
-    // on cuda: check: red_zone              where a GPU sees it otherwise than the emulator, or "check: mismatch or passes"
+    // on cuda: check: red_zone              where a GPU sees it otherwise than the emulator; "check: mismatch or passes": without the
+                                             emulator in front (--emulator-first false) it may pass
     // not on the emulator: why
     // says: of each row is not covered      part of the refusal's message
     // options: --confirm                    further options of the gauntlet
@@ -80,7 +81,8 @@ def judge(kind, device, alone, facts, evaluation):
     # A race comes out right by chance, or shows only at a later gate than the first.
     by_chance = device == "cuda" and alone and "may run right by chance" in " ".join(facts)
     if verdict["passed"]:
-        return expected, "passed", kind == "honest" or by_chance
+        may_pass = elsewhere and alone and "passes" in expected.split(" or ")
+        return expected, "passed", kind == "honest" or by_chance or may_pass
     found = f'{verdict["gate"]}: {verdict["reason"]}'
     in_front = verdict["message"].startswith("on the emulator, which goes first: ")
     gates = [verdict["gate"]]

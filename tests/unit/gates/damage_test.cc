@@ -55,6 +55,28 @@ TEST(Damage, SuspectsTheGridWhenLastRowsAreMissing) {
   EXPECT_THAT(describe_damage(box(y, 7, 7, 0, 63, true), y), HasSubstr("is the grid too small?"));
 }
 
+// A wrong stride: the grid was large enough, and so was the block.
+TEST(Damage, OfWrittenElementsSpeaksOfIndicesAndNotOfWhatIsNotCovered) {
+  const Tensor y = matrix(8, 64);
+  const std::string all_but_the_first = describe_damage(box(y, 1, 7, 0, 63, false), y);
+  EXPECT_THAT(all_but_the_first, HasSubstr("all rows but the first: a wrong stride or offset of rows?"));
+  const std::string from_five = describe_damage(box(y, 5, 7, 0, 63, false), y);
+  EXPECT_THAT(from_five, HasSubstr("rows below 5 are right: a wrong offset"));
+  const std::string half = describe_damage(box(y, 0, 7, 32, 63, false), y);
+  EXPECT_THAT(half, HasSubstr("columns below 32 are right: a wrong index of an element, or a wrong tail?"));
+  Mismatch some = box(y, 2, 7, 0, 63, true);
+  some.unwritten = some.wrong / 3;
+  for (const std::string& text : {all_but_the_first, from_five, half, describe_damage(some, y)}) {
+    EXPECT_THAT(text, testing::Not(HasSubstr("covered")));
+    EXPECT_THAT(text, testing::Not(HasSubstr("grid")));
+  }
+  some.unwritten = some.wrong - 10;
+  EXPECT_THAT(describe_damage(some, y), HasSubstr("is the grid too small?"));
+  const Tensor vector = matrix(1, 1003);
+  EXPECT_THAT(describe_damage(box(vector, 0, 0, 1000, 1002, false), vector),
+              HasSubstr("a wrong tail after the last full tile of 8?"));
+}
+
 TEST(Damage, KnowsWholeRowsFromScatteredElements) {
   const Tensor y = matrix(100, 64);
   EXPECT_THAT(describe_damage(box(y, 3, 5, 0, 63, false), y), HasSubstr("once a row"));

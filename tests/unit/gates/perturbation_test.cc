@@ -50,6 +50,18 @@ TEST(Perturbation, IsTheLastGateOfACheckAndAccountsForItself) {
   EXPECT_EQ(began, (std::vector{Gate::kCheck, Gate::kRepeat, Gate::kPerturbation, Gate::kPerturbation}));
 }
 
+TEST(Perturbation, BlamesNoTimingWhereQuietLaunchesFailToo) {
+  Job job = toy_check("low_precision", {toy_case(3, 8)});
+  job.keep_going = true;
+  const CheckReport report = report_of(job, fakes::toy_device());
+  ASSERT_FALSE(report.all.empty());
+  const Verdict& disturbed = report.all.back();
+  ASSERT_EQ(disturbed.gate, Gate::kPerturbation);
+  ASSERT_FALSE(disturbed.passed);
+  EXPECT_THAT(disturbed.message, testing::HasSubstr("Undisturbed launches failed before"));
+  EXPECT_THAT(disturbed.message, testing::Not(testing::HasSubstr("timing")));
+}
+
 TEST(Perturbation, RefusesWhatIsRightOnAQuietDeviceOnly) {
   const CheckReport report =
       report_of(toy_check("candidate", {toy_case(3, 8)}), device_with([](const HostLaunch& launch, const Disturbance&) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What exact probes refuse, and what a rule of the spec excuses.
+#include <algorithm>
+
 #include "check_fixture.h"
 
 namespace kf {
@@ -164,12 +166,116 @@ TEST(IllConditioned, TheWorstElementOfALargeCaseIsAlwaysLookedAt) {
   }
 }
 
+// 1000 rows in windows of two, with an honest jump in each of the rows `jumps`; in the others `spoil` changes a row.
+struct LargeCase {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job job;
+
+  LargeCase(const std::vector<int>& jumps, const std::function<void(float* row, int number)>& spoil) {
+    on_the_edge(options, 0);
+    job = fakes::toy_check("steps", {fakes::toy_case(1000, 20)});
+    job.checks[0].family = "integers";
+    job.bounds["y"].ill_conditioned = 0.01;  // 200 of the 20000
+    ReferenceVariant wide;
+    wide.kind = ReferenceVariant::Kind::kWideInputs;
+    job.variants.push_back(std::move(wide));
+    job = in_windows(std::move(job));
+    options.kernels["steps"] = [steps = options.kernels.at("steps"), jumps, spoil](const fakes::HostLaunch& launch) {
+      OrFault<void> done = steps(launch);
+      const int ldx = launch.scalar<int>(6);
+      for (const int row : jumps) {
+        float* y = launch.pointer<float>(2) + row * ldx;
+        const auto edge = std::find_if(y, y + 20, [](float value) { return value != 0.5F; });
+        if (edge != y + 20) {
+          *edge -= 1;
+        }
+      }
+      for (int row = 0; row < 1000; ++row) {
+        spoil(launch.pointer<float>(2) + row * ldx, row);
+      }
+      return done;
+    };
+  }
+  int passed_of_ten() {
+    int passed = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      job.checks[0].seeds[0] = seed;
+      passed += checked(job, options).passed ? 1 : 0;
+    }
+    return passed;
+  }
+};
+
+TEST(IllConditioned, JumpsAnywhereInALargeCaseAreLeftOut) {
+  std::vector<int> everywhere;
+  for (int row = 0; row < 1000; row += 7) {
+    everywhere.push_back(row);
+  }
+  EXPECT_EQ(LargeCase(everywhere, [](float*, int) {}).passed_of_ten(), 10);
+}
+
+// The worst, the first and the last wrong element may all be honest.
+TEST(IllConditioned, WrongRowsAmongJumpsOfALargeCaseAreFound) {
+  const auto six_rows = [](float* row, int number) {
+    for (int i = 0; i < 20; ++i) {
+      row[i] += number >= 500 && number < 506 && std::abs(row[i]) > 3 ? 1.0F : 0.0F;
+    }
+  };
+  EXPECT_EQ(LargeCase({0, 999}, six_rows).passed_of_ten(), 0);
+}
+
+TEST(IllConditioned, SingleWrongElementsAmongJumpsOfALargeCaseAreFound) {
+  const auto one_a_row = [](float* row, int number) {
+    row[3] += number % 100 == 50 ? 0.75F : 0.0F;  // less than a jump, and upwards, where nothing jumps
+  };
+  EXPECT_EQ(LargeCase({0, 999, 333, 666}, one_a_row).passed_of_ten(), 0);
+}
+
+TEST(IllConditioned, ARowFullOfJumpsIsRefusedHoweverFewTheyAreOfTheWhole) {
+  const auto lower = [](int most) {
+    return [most](float* row, int number) {
+      for (int i = 0, left = most; number == 500 && i < 20; ++i) {
+        row[i] -= row[i] != 0.5F && left-- > 0 ? 1.0F : 0.0F;
+      }
+    };
+  };
+  EXPECT_EQ(LargeCase({}, lower(3)).passed_of_ten(), 10);
+  EXPECT_EQ(LargeCase({}, lower(12)).passed_of_ten(), 0);
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job whole = on_the_edge(options, 12);  // its first row, nothing else
+  whole.bounds["y"].ill_conditioned = 0.1;
+  EXPECT_FALSE(checked(whole, options).passed);
+  options = fakes::toy_device();
+  whole = on_the_edge(options, 8);
+  whole.bounds["y"].ill_conditioned = 0.1;
+  EXPECT_TRUE(checked(whole, options).passed);
+}
+
 TEST(IllConditioned, ALargeCaseWithoutSlicesIsJudgedWhole) {
   fakes::HostDeviceOptions options = fakes::toy_device();
   Job job = on_the_edge(options, 1);
   job.variants[0].cases = {Case{}};
   job.variants[0].arm.plans = {ReferencePlan{}};
   EXPECT_FALSE(checked(job, options).passed);
+}
+
+// What is left out is no mismatch beside an element that is merely not exact.
+TEST(IllConditioned, ElementsDoNotHideThatTheOthersAreInexact) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  Job job = on_the_edge(options, 1);
+  job.bounds["y"].exact = {"integers"};
+  options.kernels["steps"] = [steps = options.kernels.at("steps")](const fakes::HostLaunch& launch) {
+    OrFault<void> done = steps(launch);
+    float& last = launch.pointer<float>(2)[9 * launch.scalar<int>(6) + 19];
+    last = std::nextafter(last, 1e30F);
+    return done;
+  };
+  for (const Job& checked_job : {job, in_windows(job)}) {
+    const Verdict verdict = checked(checked_job, options);
+    EXPECT_FALSE(verdict.passed);
+    EXPECT_EQ(verdict.reason, "inexact") << verdict.message;
+    EXPECT_EQ(verdict.mismatch ? verdict.mismatch->wrong : 0, 1);
+  }
 }
 
 TEST(IllConditioned, IsNoExcuseAwayFromAJump) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arms, quads, contents, verification, when a session ends.
+#include <cmath>
+
 #include "session_fixture.h"
 
 namespace kf {
@@ -155,6 +157,24 @@ TEST(Session, BlamesTheCandidateForAFaultInABatch) {
   };
   const TimeReport report = report_of(toy_time({"good", "naive"}, {toy_case(3, 8)}), options);
   EXPECT_EQ(report.verdict.reason, "timeout");
+}
+
+// The same words as a check: within the bound, but not exact where the contents allow that.
+TEST(Session, CallsInexactWhatACheckCallsSo) {
+  HostDeviceOptions options = fakes::toy_device();
+  options.kernels["one_ulp"] = [right = options.kernels.at("good")](const HostLaunch& launch) {
+    OrFault<void> done = right(launch);
+    float& value = *launch.pointer<float>(2);
+    value = std::nextafter(value, 1e30F);
+    return done;
+  };
+  Job job = toy_time({"one_ulp", "naive"}, {toy_case(3, 8)});
+  job.cases[0].family = "integers";
+  EXPECT_TRUE(report_of(job, options).verdict.passed);
+  job.bounds["y"].exact = {"integers"};
+  const TimeReport report = report_of(job, options);
+  EXPECT_FALSE(report.verdict.passed);
+  EXPECT_EQ(report.verdict.reason, "inexact") << report.verdict.message;
 }
 
 TEST(Session, LeavesOutABaselineThatIsWrong) {
