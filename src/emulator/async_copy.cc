@@ -45,7 +45,7 @@ void complete(AsyncCopy& copy) {
   }
   if (copy.kind == AsyncCopy::Kind::kMbarrier) {
     mbarrier_complete_tx(*copy.barrier_block, copy.barrier, copy.bytes);
-    if (copy.issuer != copy.barrier_block) peer_seen(*copy.barrier_block, copy.issuer->rank, copy.warp, copy.time);
+    if (copy.issuer != nullptr) peer_completes(*copy.barrier_block, *copy.issuer, copy.clock);
   }
   if (copy.kind != AsyncCopy::Kind::kArrival) return;
   if (auto found = copy.barrier_block->mbarriers.find(copy.barrier); found != copy.barrier_block->mbarriers.end())

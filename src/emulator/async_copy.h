@@ -27,8 +27,9 @@ struct AsyncCopy {
   enum class Kind : std::uint8_t { kThread, kBulkGroup, kMbarrier, kArrival } kind = Kind::kThread;
   std::uint32_t warp = 0, source = 0;
   int lane = 0;
-  const Block* issuer = nullptr;   // kBulkGroup, kMbarrier
-  std::uint32_t time = 0;          // ... the warp's, when it was issued
+  // Where the mbarrier is a peer's: who issued it, and what its warp knew then of each warp's time.
+  const Block* issuer = nullptr;
+  std::vector<std::uint32_t> clock;
   std::uint32_t group = 0;         // kThread, kBulkGroup
   Block* barrier_block = nullptr;  // kMbarrier, kArrival
   std::uint32_t barrier = 0;       // offset of the mbarrier

@@ -83,6 +83,14 @@ void add_parts(Warp& w, const Inst& i, int lane, AsyncCopy& copy, std::uint64_t 
   }
 }
 
+void deliver_to(const Warp& w, AsyncCopy& copy, const MBarrierPlace& at) {
+  copy.barrier_block = at.block;
+  copy.barrier = at.offset;
+  if (at.block == w.block) return;
+  copy.issuer = w.block;
+  copy.clock = w.clock;
+}
+
 void bulk(Warp& w, const Inst& i, Mask lanes) {
   const BulkForm& form = form_of(w, i);
   for (Mask rest = lanes; rest != 0; rest &= rest - 1) {
@@ -98,8 +106,6 @@ void bulk(Warp& w, const Inst& i, Mask lanes) {
     copy.warp = w.index;
     copy.lane = l;
     copy.source = i.source;
-    copy.issuer = w.block;
-    copy.time = w.clock[w.index];
     copy.group = w.bulk_group[static_cast<std::size_t>(l)];
     copy.bytes = size;
     if (form.reduce != kNoSlot) copy.reduce = static_cast<int>(form.reduce), copy.type = static_cast<int>(form.type);
@@ -116,8 +122,7 @@ void bulk(Warp& w, const Inst& i, Mask lanes) {
       count_row(w, space_to, (to & keep) | window, size, true);
       if (!grouped) {
         const MBarrierPlace at = find_mbarrier(w, i, l, (barrier & keep) | window);
-        one.barrier_block = at.block;
-        one.barrier = at.offset;
+        deliver_to(w, one, at);
       }
       w.block->copies.push_back(std::move(one));
     }
@@ -154,8 +159,6 @@ void store_async(Warp& w, const Inst& i, Mask lanes) {
     copy.warp = w.index;
     copy.lane = l;
     copy.source = i.source;
-    copy.issuer = w.block;
-    copy.time = w.clock[w.index];
     copy.bytes = i.width * i.extras;
     AsyncPart part;
     part.bytes = copy.bytes;
@@ -171,8 +174,7 @@ void store_async(Warp& w, const Inst& i, Mask lanes) {
     }
     const MBarrierPlace at =
         find_mbarrier(w, i, l, place(w, form.barrier, form.barrier_narrow, form.barrier_offset, l));
-    copy.barrier_block = at.block;
-    copy.barrier = at.offset;
+    deliver_to(w, copy, at);
     copy.read_source = true;
     copy.captured.resize(copy.bytes);
     const W* values = w.launch->program->extras.data() + i.extra + 15;

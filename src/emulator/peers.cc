@@ -40,6 +40,7 @@ void peer_access(Warp& w, const Inst& i, int lane, Block& owner, const std::stri
         Found{Checker::kCluster, what + " of " + block_of(owner) +
                                      ", which has exited: barrier.cluster.arrive here and barrier.cluster.wait there "
                                      "(cluster.sync()) must come behind the last access to a peer"});
+  if (!w.launch->check_races) return;
   if (owner.first_release == 0 || owner.first_release > w.fence(FenceKnowledge::kAcquired))
     report(w, i, lane,
            Found{Checker::kCluster,
@@ -58,6 +59,10 @@ void peer_seen(Block& block, std::uint32_t rank, std::uint32_t warp, std::uint32
   if (visit.time <= time) visit.time = 0;
 }
 
+void peer_completes(Block& block, const Block& issuer, const std::vector<std::uint32_t>& clock) {
+  for (std::uint32_t n = 0; n < block.warps.size(); ++n) peer_seen(block, issuer.rank, n, clock[n]);
+}
+
 void peers_met(Cluster& cluster) {
   for (auto& block : cluster.blocks)
     for (std::size_t n = 0; n < block->visits.size() && !block->done(); ++n)
@@ -68,6 +73,7 @@ void peers_met(Cluster& cluster) {
 void peer_exits(Warp& w, const Inst& inst, int lane) {
   const Block& block = *w.block;
   const Launch& launch = *w.launch;
+  if (!launch.check_races) return;
   const std::string end = ", exits at " + describe_source(launch, inst);
   const SourcePlace exit = source_place(launch, inst.source, "exits");
   for (std::size_t n = 0; n < block.visits.size(); ++n) {

@@ -20,7 +20,8 @@ std::string ptx_of(const std::string& body) {
          "mov.u32 %t, %tid.x; ld.param.u64 %in, [in]; ld.param.u64 %o, [out]; mov.u32 %rank, %cluster_ctarank; "
          "setp.eq.u32 %first, %rank, 0; xor.b32 %other, %rank, 1; mov.u32 %s, s; mad.lo.u32 %own, %t, 4, %s; "
          "mapa.shared::cluster.u32 %peer, %own, %other; add.u32 %bar, %s, 384; mapa.shared::cluster.u32 %there, %bar, "
-         "%other; mov.u32 %v, 0; add.u32 %r0, %t, 100;\nst.shared.u32 [%own], %r0; st.shared.u32 [%own+128], 0; "
+         "%other; mov.u32 %v, 0; add.u32 %r0, %t, 100;\nst.shared.u32 [%own], %r0; setp.lt.u32 %p1, %t, 32; @%p1 "
+         "st.shared.u32 [%own+256], 0; "
          "setp.eq.u32 %p0, %t, 0; @%p0 mbarrier.init.shared.b64 [%bar], 32; @%p0 "
          "fence.mbarrier_init.release.cluster; bar.sync 0;\n" +
          body +
@@ -46,7 +47,7 @@ const std::string kWaitForArrivals =
 const std::string kExpect = "@%p0 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%bar], 128;\n";
 const std::string kExpectAndArrive = kExpect + "mbarrier.arrive.shared::cta.b64 %state, [%bar];\n";
 const std::string kPush =
-    "add.u32 %r2, %peer, 128; st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r2], %r0, [%there];\n";
+    "add.u32 %r2, %peer, 256; st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r2], %r0, [%there];\n";
 
 // Each access, and what waits for it.
 struct Way {
@@ -58,20 +59,20 @@ std::vector<Way> ways() {
       {"load", "", kLoad, kSync},
       {"generic load", "",
        "cvt.u64.u32 %d0, %own; cvta.shared.u64 %d0, %d0; mapa.u64 %d1, %d0, %other; ld.u32 %v, [%d1];\n", kSync},
-      {"store", "", "st.shared::cluster.u32 [%peer+128], %r0;\n", kSync},
-      {"atomic", "", "atom.shared::cluster.add.u32 %v, [%peer+128], 1;\n", kSync},
-      {"red", "", "red.shared::cluster.add.u32 [%peer+128], 1;\n", kSync},
+      {"store", "", "st.shared::cluster.u32 [%peer+256], %r0;\n", kSync},
+      {"atomic", "", "atom.shared::cluster.add.u32 %v, [%peer+256], 1;\n", kSync},
+      {"red", "", "red.shared::cluster.add.u32 [%peer+256], 1;\n", kSync},
       {"arrival", "", kArrive, kWaitForArrivals},
       {"load and arrival", "", kLoad + kArrive, kWaitForArrivals},
       {"st.async", kExpectAndArrive, kPush, kWaitForArrivals},
       {"loads of one block", "", "@%first ld.shared::cluster.u32 %v, [%peer];\n",
        "barrier.cluster.arrive; @!%first barrier.cluster.wait;\n"},
       {"bulk copy", kExpectAndArrive,
-       "add.u32 %r2, %peer, 128; fence.proxy.async; @%p0 "
+       "add.u32 %r2, %peer, 256; fence.proxy.async; @%p0 "
        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r2], [%s], 128, [%there];\n",
        kWaitForArrivals + kSync},
       {"multicast", kExpectAndArrive,
-       "mov.u16 %h, 3; add.u32 %r2, %s, 128; setp.eq.and.u32 %p2, %t, 0, %first; @%p2 "
+       "mov.u16 %h, 3; add.u32 %r2, %s, 256; setp.eq.and.u32 %p2, %t, 0, %first; @%p2 "
        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r2], [%in], 128, "
        "[%bar], "
        "%h;\n",
@@ -133,12 +134,45 @@ TEST(Peers, AnMbarrierOfTheBlockItselfSaysNothingOfPeers) {
 TEST(Peers, AFlagInAPeersSharedMemoryIsAnOrder) {
   // Each block tells the other that it has read; a block that has seen it may exit.
   const std::string told =
-      "bar.sync 0; @%p0 st.release.cluster.shared::cluster.u32 [%peer+128], 1;\nF: ld.acquire.cluster.shared.u32 %r2, "
-      "[%s+128]; setp.eq.u32 %p1, %r2, 0; @%p1 bra F;\n";
+      "bar.sync 0; @%p0 st.release.cluster.shared::cluster.u32 [%peer+256], 1;\nF: ld.acquire.cluster.shared.u32 %r2, "
+      "[%s+256]; setp.eq.u32 %p1, %r2, 0; @%p1 bra F;\n";
   std::vector<std::uint32_t> out;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     ASSERT_EQ(fault(kSync + kLoad + told, seed, &out), "") << seed;
     for (std::size_t n = 0; n < out.size(); ++n) ASSERT_EQ(out[n], n % 32 + 100);
+  }
+}
+
+// Block 1 says in global memory that it has started.
+const std::string kStartedByFlag =
+    "setp.eq.and.u32 %p2, %t, 0, !%first; @%p2 st.release.gpu.global.u32 [%in], 9;\n@!%first bra G;\nL: "
+    "ld.acquire.gpu.global.u32 %r2, [%in]; "
+    "setp.ne.u32 %p1, %r2, 9; @%p1 bra L;\n@%first ld.shared::cluster.u32 %v, [%peer];\nG:\n";
+
+TEST(Peers, AFlagInGlobalMemoryIsAnOrder) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) EXPECT_EQ(fault(kStartedByFlag + kSync, seed), "") << seed;
+}
+
+TEST(Peers, LaunchesThatAreCountedKnowNoOrder) {
+  KernelBench bench(ptx_of(kStartedByFlag + kSync));
+  const int in = bench.buffer(std::vector<std::uint32_t>(64, 7)), to = bench.allocate(64 * 4);
+  EXPECT_GT(bench.pointer(in).pointer(to).counts("k", {{2}, {32}, {2}}).warp_instructions, 100);
+}
+
+TEST(Peers, ACopyThatHasComeOrdersWhatOtherWarpsReadBefore) {
+  // The warps of each block read the peer's words; then the first lane tells the peer so by st.async.
+  const std::string ptx = ptx_of(
+      "@%p0 mbarrier.inval.shared.b64 [%bar]; @%p0 mbarrier.init.shared.b64 [%bar], 1; @%p0 "
+      "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%bar], 4; @%p0 mbarrier.arrive.shared::cta.b64 %state, "
+      "[%bar];\n" +
+      kSync + kLoad + "bar.sync 0; mov.u32 %r0, 1; @!%p0 bra W;\nadd.u32 %r2, %peer, 320; " +
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r2], %r0, [%there];\n" + kWaitForArrivals);
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    EmulatorOptions options;
+    options.seed = seed;
+    KernelBench bench(ptx);
+    const int in = bench.buffer(std::vector<std::uint32_t>(64, 7)), to = bench.allocate(128 * 4);
+    EXPECT_EQ(fault_of(bench.pointer(in).pointer(to).launch("k", {{2}, {64}, {2}})), "") << seed;
   }
 }
 
