@@ -138,6 +138,9 @@ struct Arg {
   int index = 0;           // kTensor: into Case::tensors; kNull: an absent optional
   std::uint64_t bits = 0;  // kScalar: little-endian value
   int width = 8;           // bytes
+  std::string scalar;      // kScalar: the spec's scalar that it holds; empty: an integer expression
+  Dtype type =
+      Dtype::kInt64;  // of such a scalar as the kernel takes it; unsigned ones as the signed type of their width
 };
 
 struct LaunchFlags {

@@ -135,6 +135,7 @@ void fields(V& visit, T& x) {
 template <class V, Is<Arg> T>
 void fields(V& visit, T& x) {
   visit("kind", x.kind), visit("index", x.index), visit("bits", x.bits), visit("width", x.width);
+  visit("scalar", x.scalar), visit("type", x.type);
 }
 template <class V, Is<LaunchFlags> T>
 void fields(V& visit, T& x) {
@@ -262,6 +263,7 @@ void fields(V& visit, T& x) {
 template <class V, Is<AdmissionRow> T>
 void fields(V& visit, T& x) {
   visit("name", x.name), visit("expected", x.expected), visit("found", x.found), visit("ok", x.ok);
+  visit("tried", x.tried);
 }
 template <class V, Is<OutputRange> T>
 void fields(V& visit, T& x) {

@@ -14,6 +14,9 @@
 #include "gates/influence.h"
 #include "gates/launch_check.h"
 #include "gates/ranges.h"
+#include "gates/relations.h"
+#include "gates/sensitivity.h"
+#include "gates/trial.h"
 
 namespace kf {
 namespace {
@@ -43,32 +46,31 @@ class Admission {
         job_(job),
         phase_(phase),
         checker_(bench, job, job.arms[0], phase),
-        modules_(bench, job.arms[0].builds) {}
+        trial_(bench, job, checker_.reference()),
+        sensitivity_(bench, job, trial_) {}
 
   AdmissionReport run() {
     baseline_passes();
-    for (const CheckPoint* point : chosen_points()) {
+    untested_relations();
+    const std::vector<const CheckPoint*> chosen = chosen_points();
+    for (const CheckPoint* point : chosen) {
       null_candidates(*point);
     }
-    for (const CheckPoint* point : chosen_points()) {
-      sensitivity(*point);
-    }
-    insensitive_inputs();
+    sensitivity_.try_contents(chosen);
     numbers();
     append(influence_rows(bench_, job_, checker_.reference()));
     report_.ranges = output_ranges(bench_, job_, checker_.reference(), kNullBytes);
+    sensitivity_.try_listed(chosen);  // last: it may end the device
+    append(sensitivity_.rows());
     return std::move(report_);
   }
 
  private:
-  void row(std::string name, std::string expected, std::string found, bool ok) {
-    report_.rows.push_back({std::move(name), std::move(expected), std::move(found), ok});
+  void row(std::string name, std::string expected, std::string found, bool ok, bool tried = true) {
+    report_.rows.push_back({std::move(name), std::move(expected), std::move(found), ok, tried});
     report_.admitted = report_.admitted && ok;
   }
-  const Case& case_of(const CheckPoint& point) const { return job_.cases[static_cast<std::size_t>(point.case_index)]; }
-  const ResolvedPlan& plan_of(const CheckPoint& point) const {
-    return job_.arms[0].plans[static_cast<std::size_t>(point.case_index)];
-  }
+  const Case& case_of(const CheckPoint& point) const { return trial_.case_of(point); }
 
   // The first check of cases that have something to compute, of families whose answer is no constant: one for each
   // choice of types, up to three, and one more for each tensor that the others lack.
@@ -113,6 +115,16 @@ class Admission {
     }
   }
 
+  // A relation that no check reaches would be a claim that nobody tests.
+  void untested_relations() {
+    for (const std::string& relation : job_.relations) {
+      if (point_for_relation(job_, relation) == nullptr) {
+        row("relation " + relation, "is tested on a check case", "not tried: " + why_no_point(job_, relation), false,
+            false);
+      }
+    }
+  }
+
   // What to change where the baseline is refused: it is meant to be right, so the reference or the tolerance may be
   // not.
   std::string advice(const Verdict& verdict) const {
@@ -138,7 +150,7 @@ class Admission {
 
   // Orders of summation, conditioning and exactness, on every family of the smaller cases.
   void numbers() {
-    AdmissionNumbers numbers(bench_, job_, checker_.reference(), modules_);
+    AdmissionNumbers numbers(bench_, job_, checker_.reference(), trial_.modules());
     std::size_t left = bench_.device().facts().kind == "emulator" ? kEmulatedNumbers : job_.checks.size();
     for (const CheckPoint& point : job_.checks) {
       if (left > 0 && bytes_of(case_of(point)) <= kNullBytes && has_orders(point.case_index)) {
@@ -167,24 +179,10 @@ class Admission {
     }
   }
 
-  // Buffers with the point's contents; `seed_of_one` gives one input other contents.
-  CaseBuffers prepared(const CheckPoint& point, std::uint64_t seed) {
-    CaseBuffers buffers(bench_, case_of(point), plan_of(point).workspaces, 0);
-    buffers.renew({point.family, seed, &job_.families}, derive_seed(seed, 70));
-    return buffers;
-  }
-  void run_baseline(const CheckPoint& point, const CaseBuffers& buffers, const ResolvedPlan& plan) {
-    const ModuleHandle module = bench_.must(modules_.of(plan), "loading the baseline");
-    bench_.must(bench_.device().run(module, plan, buffers.tensors(), buffers.workspaces(), {}),
-                "running the baseline on " + case_of(point).id.value);
-  }
   std::vector<Mismatch> judged(const CheckPoint& point, const CaseBuffers& buffers, std::uint64_t seed) {
-    return checker_.reference().compare(point.case_index, buffers, {point.family, seed, &job_.families},
-                                        derive_seed(seed, 71));
+    return trial_.judged(point, buffers, seed, derive_seed(seed, 71));
   }
-  static bool all_pass(const std::vector<Mismatch>& outputs) {
-    return std::ranges::all_of(outputs, [](const Mismatch& m) { return m.wrong == 0; });
-  }
+  static bool all_pass(const std::vector<Mismatch>& outputs) { return Trial::all_pass(outputs); }
 
   // ---- null candidates: outputs as a kernel without work could leave them --------------------------
 
@@ -226,14 +224,14 @@ class Admission {
   void try_null(const CheckPoint& point, const Null& null) {
     const std::uint64_t seed = derive_seed(seed_at(point, 0), 73);
     const Case& of = case_of(point);
-    CaseBuffers buffers = prepared(point, seed);
+    CaseBuffers buffers = trial_.prepared(point, seed);
     bool applies = null.elements == nullptr;
     for (std::size_t i = 0; i < of.tensors.size() && null.elements; ++i) {
       if (of.tensors[i].role == TensorRole::kInput) {
         continue;
       }
       if (const std::optional<Bytes> dense = null.elements(buffers, i)) {
-        write_elements(buffers, i, *dense);
+        trial_.write_elements(buffers, i, *dense);
         applies = true;
       }
     }
@@ -262,7 +260,7 @@ class Admission {
   double mean(const CheckPoint& point, const CaseBuffers& buffers, std::size_t index) {
     const std::uint64_t seed = derive_seed(seed_at(point, 0), 73);
     const std::vector<double> values =
-        checker_.reference().values(point.case_index, buffers, {point.family, seed, &job_.families},
+        checker_.reference().values(point.case_index, buffers, trial_.contents(point, seed),
                                     case_of(point).tensors[index].name, derive_seed(seed, 75));
     double sum = 0;
     std::size_t count = 0;
@@ -274,17 +272,6 @@ class Admission {
     }
     return count == 0 ? 0.0 : sum / static_cast<double>(count);
   }
-  Bytes read_elements(const CaseBuffers& buffers, std::size_t index) {
-    const Tensor& tensor = buffers.of().tensors[index];
-    return dense_elements(
-        bench_.must(bench_.device().read(buffers.tensors()[index], 0, tensor.span_bytes()), "reading"), tensor);
-  }
-  void write_elements(const CaseBuffers& buffers, std::size_t index, const Bytes& dense) {
-    const Tensor& tensor = buffers.of().tensors[index];
-    Bytes span = bench_.must(bench_.device().read(buffers.tensors()[index], 0, tensor.span_bytes()), "reading");
-    place_elements(dense, tensor, span);
-    bench_.must(bench_.device().write(buffers.tensors()[index], 0, span), "writing a null candidate");
-  }
   std::optional<Bytes> copy_of(const CaseBuffers& buffers, std::size_t input, std::size_t output) {
     const Tensor& from = buffers.of().tensors[input];
     const Tensor& to = buffers.of().tensors[output];
@@ -292,114 +279,22 @@ class Admission {
     if (input == output || from.dtype != to.dtype || from.extent != to.extent) {
       return std::nullopt;
     }
-    return read_elements(buffers, input);
+    return trial_.read_elements(buffers, input);
   }
   std::optional<Bytes> other_answer(const CheckPoint& point, std::uint64_t seed, std::size_t index) {
-    CaseBuffers buffers = prepared(point, seed);
-    run_baseline(point, buffers, plan_of(point));
-    return read_elements(buffers, index);
+    CaseBuffers buffers = trial_.prepared(point, seed);
+    bench_.must(trial_.run_baseline(buffers, trial_.plan_of(point)),
+                "running the baseline on " + case_of(point).id.value);
+    return trial_.read_elements(buffers, index);
   }
-
-  // ---- sensitivity: other contents of one input must move the answer -------------------------------
-
-  void sensitivity(const CheckPoint& point) {
-    const Case& of = case_of(point);
-    const std::uint64_t seed = derive_seed(seed_at(point, 0), 80);
-    for (std::size_t i = 0; i < of.tensors.size(); ++i) {
-      if (of.tensors[i].role == TensorRole::kOutput) {
-        continue;
-      }
-      Effect& effect = effects_[of.tensors[i].name];
-      if (!of.tensors[i].values.empty()) {
-        continue;  // listed by the case: there are no other contents to try
-      }
-      effect.tried = true;
-      if (!effect.moved) {
-        effect.moved = moves(point, seed, plan_of(point), [&](CaseBuffers& buffers) {
-          const Contents contents{point.family, derive_seed(seed, 81), &job_.families};
-          bench_.must(bench_.device().fill(buffers.tensors()[i], of.tensors[i], contents.of(of.tensors[i], i)),
-                      "filling");
-        });
-      }
-    }
-    for (const auto& [name, value] : of.scalars) {
-      Effect& effect = effects_[name];
-      const std::optional<ResolvedPlan> changed = with_other_scalar(plan_of(point), of, name, value);
-      if (changed && !effect.moved) {
-        effect.tried = true;
-        effect.moved = moves(point, seed, *changed, [](CaseBuffers&) {});
-      }
-    }
-  }
-
-  // Does the baseline's answer to changed inputs fail against the reference of the unchanged ones?
-  template <class Change>
-  bool moves(const CheckPoint& point, std::uint64_t seed, const ResolvedPlan& plan, const Change& change) {
-    const Contents contents{point.family, seed, &job_.families};
-    std::vector<Bytes> answers;
-    const Case& of = case_of(point);
-    {
-      CaseBuffers buffers = prepared(point, seed);
-      change(buffers);
-      run_baseline(point, buffers, plan);
-      for (std::size_t i = 0; i < of.tensors.size(); ++i) {
-        answers.push_back(of.tensors[i].role == TensorRole::kInput ? Bytes{} : read_elements(buffers, i));
-      }
-    }
-    CaseBuffers buffers = prepared(point, seed);
-    for (std::size_t i = 0; i < of.tensors.size(); ++i) {
-      if (of.tensors[i].role != TensorRole::kInput) {
-        write_elements(buffers, i, answers[i]);
-      }
-    }
-    return !all_pass(checker_.reference().compare(point.case_index, buffers, contents, derive_seed(seed, 82)));
-  }
-
-  // The plan with another value of a scalar, found in the arguments by its bits.
-  static std::optional<ResolvedPlan> with_other_scalar(const ResolvedPlan& plan, const Case& of,
-                                                       const std::string& name, double value) {
-    const auto type = of.scalar_types.find(name);
-    if (type == of.scalar_types.end()) {
-      return std::nullopt;
-    }
-    const std::uint64_t bits = encode_element(value, type->second);
-    const std::uint64_t other =
-        encode_element(is_floating(type->second) ? 3.0 * value + 1.0 : value + 1.0, type->second);
-    ResolvedPlan changed = plan;
-    bool found = false;
-    for (Launch& launch : changed.launches) {
-      for (Arg& arg : launch.args) {
-        if (arg.kind == Arg::Kind::kScalar && arg.width == size_in_bytes(type->second) && arg.bits == bits) {
-          arg.bits = other;
-          found = true;
-        }
-      }
-    }
-    return found ? std::optional(std::move(changed)) : std::nullopt;
-  }
-
-  void insensitive_inputs() {
-    for (const auto& [name, effect] : effects_) {
-      const std::string found =
-          !effect.tried  ? "not tried: its contents are fixed, or no argument of the baseline holds it"
-          : effect.moved ? "moves the answer"
-                         : "the answer stays within the tolerance: a kernel may ignore it; tighten the tolerance or "
-                           "choose families that let it matter";
-      row("input " + name, "matters", found, effect.moved || !effect.tried);
-    }
-  }
-
-  struct Effect {
-    bool tried = false, moved = false;
-  };
 
   Bench& bench_;
   const Job& job_;
   const PhaseObserver& phase_;
   LaunchChecker checker_;
-  Modules modules_;
+  Trial trial_;
+  Sensitivity sensitivity_;
   AdmissionReport report_;
-  Map<Effect> effects_;
 };
 
 }  // namespace

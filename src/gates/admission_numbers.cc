@@ -195,6 +195,7 @@ void AdmissionNumbers::judge_exact(const CheckPoint& point, const Tensor& tensor
 AdmissionRow AdmissionNumbers::row_of(const Order& order) const {
   AdmissionRow row{"float32 order: " + order.name, "within half of the bound", "", true};
   if (!order.not_tried.empty()) {
+    row.tried = false;
     row.found = "not tried: " + order.not_tried + std::string(kOfferFloat32);
     return row;
   }
@@ -217,6 +218,7 @@ AdmissionRow AdmissionNumbers::row_of(const std::string& name, const Output& out
   AdmissionRow row{"ill-conditioned elements of " + name, "", "", true};
   row.expected = stated > 0 ? "at most " + two_digits(100 * stated) + " %" : "none";
   if (!output.not_tried.empty()) {
+    row.tried = false;
     row.found = "not tried: " + output.not_tried;
     return row;
   }

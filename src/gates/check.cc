@@ -117,6 +117,7 @@ bool further_gates(Bench& bench, LaunchChecker& checker, const Job& job, const b
   }
   for (const std::string& relation : job.relations) {
     begin(Gate::kRelations);
+    // None fits: admission has refused such a spec, but a job of a part of its cases may lack one.
     const CheckPoint* point = point_for_relation(job, relation);
     if (point != nullptr &&
         !record(check_relation(bench, checker, job, *point, relation, gate_of(job, Gate::kRelations)), *point,

@@ -195,7 +195,12 @@ std::vector<AdmissionRow> influence_rows(Bench& bench, const Job& job, Reference
                              "spikes) for this input, or tighten the bound";
     rows.push_back(std::move(row));
   }
-  if (!job.influence.empty() && rows.empty()) {
+  if (job.influence.empty()) {
+    rows.push_back({"halves of the inputs", "cannot be ignored at timed extents",
+                    "not tried: no timed case of this device can be cut to a small one along the axis of the "
+                    "reference's \"slice\"; add a small timed case, or such an axis",
+                    true, false});
+  } else if (rows.empty()) {
     rows.push_back({"halves of the inputs", "cannot be ignored at timed extents",
                     "no output depends on another part of an input than its own", true});
   }

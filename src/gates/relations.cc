@@ -20,21 +20,31 @@ Relation read_relation(const std::string& text) {
   return {text.substr(0, colon), colon == std::string::npos ? "" : text.substr(colon + 1)};
 }
 
-bool fits(const Case& of, const Relation& relation) {
-  const bool plain = std::ranges::none_of(of.tensors, [](const Tensor& tensor) {
-    return tensor.role == TensorRole::kInout || !tensor.values.empty() || tensor.elements() == 0;
-  });
-  if (!plain || bytes_of(of) > kRelationBytes) {
-    return false;
+// Why the relation cannot be tested on this case, and what a case needs for it; empty: it can.
+std::string lacking(const Case& of, const Relation& relation) {
+  const auto has = [&](auto member) { return std::ranges::any_of(of.tensors, member); };
+  if (has([](const Tensor& t) { return t.role == TensorRole::kInout; })) {
+    return "an inout tensor is there: no relation is tested beside one; take the relation out of the spec";
   }
-  if (relation.kind == "scale") {
-    return std::ranges::all_of(of.tensors, [&](const Tensor& tensor) {
-      const bool changes = tensor.role != TensorRole::kInput || tensor.name == relation.operand;
-      return !changes || (is_floating(tensor.dtype) && size_in_bytes(tensor.dtype) >= 2);
-    });
+  if (has([](const Tensor& t) { return !t.values.empty(); })) {
+    return "contents are listed: add a check case without them, or take the relation out of the spec";
+  }
+  if (has([](const Tensor& t) { return t.elements() == 0; })) {
+    return "a tensor is empty: add a check case in which none is";
+  }
+  if (relation.kind == "scale" && has([&](const Tensor& t) {
+        const bool changes = t.role != TensorRole::kInput || t.name == relation.operand;
+        return changes && !(is_floating(t.dtype) && size_in_bytes(t.dtype) >= 2);
+      })) {
+    return relation.operand +
+           " or an output is no floating type of two bytes or more: add a check case in which all "
+           "are, or take the relation out of the spec";
   }
   const auto axis = of.axes.find(relation.operand);
-  return axis != of.axes.end() && axis->second > 1;
+  if (relation.kind != "scale" && (axis == of.axes.end() || axis->second < 2)) {
+    return relation.operand + " is 1: add a check case in which it is larger";
+  }
+  return bytes_of(of) > kRelationBytes ? "it has more than 4 MiB: add a smaller check case" : "";
 }
 
 // Where index i along the axis comes from.
@@ -147,13 +157,26 @@ const CheckPoint* point_for_relation(const Job& job, const std::string& relation
   const CheckPoint* best = nullptr;
   const auto bytes = [&](const CheckPoint& p) { return bytes_of(job.cases[static_cast<std::size_t>(p.case_index)]); };
   for (const CheckPoint& point : job.checks) {
-    const bool usable = fits(job.cases[static_cast<std::size_t>(point.case_index)], wanted);
+    const bool usable = lacking(job.cases[static_cast<std::size_t>(point.case_index)], wanted).empty();
     // The first point of a case has the case's own family, where scaling by two stays exact.
     if (usable && (best == nullptr || bytes(point) < bytes(*best))) {
       best = &point;
     }
   }
   return best;
+}
+
+std::string why_no_point(const Job& job, const std::string& relation) {
+  const Relation wanted = read_relation(relation);
+  std::string said;
+  for (const CheckPoint& point : job.checks) {
+    const Case& of = job.cases[static_cast<std::size_t>(point.case_index)];
+    const std::string reason = lacking(of, wanted);
+    if (said.find(reason) == std::string::npos) {
+      said += (said.empty() ? "on " : "; on ") + of.id.value + " " + reason;
+    }
+  }
+  return said.empty() ? "there is no check case" : "no check case fits: " + said;
 }
 
 std::optional<Verdict> check_relation(Bench& bench, LaunchChecker& checker, const Job& job, const CheckPoint& point,

@@ -16,6 +16,8 @@ namespace kf {
 // The smallest case that the relation can be tested on; nullptr: none (an inout tensor, listed contents, an axis of
 // extent 1, more than 4 MiB).
 const CheckPoint* point_for_relation(const Job& job, const std::string& relation);
+// Of a relation without such a case: what its check cases lack, and what to add.
+std::string why_no_point(const Job& job, const std::string& relation);
 
 std::optional<Verdict> check_relation(Bench& bench, LaunchChecker& checker, const Job& job, const CheckPoint& point,
                                       const std::string& relation, Gate gate);

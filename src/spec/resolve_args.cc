@@ -196,7 +196,7 @@ class ArgResolver {
         to_.fail(path, "the scalar \"" + arg.name + "\" is " + std::to_string(value) + ", which does not fit " +
                            std::string(to_string(dtype)));
       }
-      return result;
+      return of_scalar(result, arg.name, dtype);
     }
     const bool whole = value == std::trunc(value) && std::abs(value) < 9.0e15;
     const std::optional<Arg> result = whole ? integer_as(static_cast<std::int64_t>(value), arg.type) : std::nullopt;
@@ -204,7 +204,16 @@ class ArgResolver {
       to_.fail(path,
                "the scalar \"" + arg.name + "\" is " + std::to_string(value) + ", which does not fit " + arg.type);
     }
-    return result;
+    return of_scalar(result, arg.name, result && result->width == 4 ? Dtype::kInt32 : Dtype::kInt64);
+  }
+
+  // Admission gives it another value.
+  static std::optional<Arg> of_scalar(std::optional<Arg> arg, const std::string& name, Dtype type) {
+    if (arg) {
+      arg->scalar = name;
+      arg->type = type;
+    }
+    return arg;
   }
 
   std::optional<Arg> integer(const ArgSpec& arg, const std::string& path) {

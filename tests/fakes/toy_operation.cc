@@ -64,6 +64,8 @@ ResolvedPlan plan_of(const std::string& entry, const Case& of, const std::vector
     launch.args.push_back(tensor_arg(index));
   }
   launch.args.push_back(scalar(static_cast<float>(of.scalars.at("a"))));
+  launch.args.back().scalar = "a";
+  launch.args.back().type = Dtype::kFloat32;
   for (const char* axis : {"M", "N", "LDX"}) {
     launch.args.push_back(scalar(static_cast<std::int32_t>(of.axes.at(axis))));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gates/gates.h"
 #include "tests/fakes/toy_operation.h"
@@ -120,6 +121,64 @@ TEST(Admission, RefusesAScalarThatDoesNotMatter) {
   EXPECT_THAT(row(report, "input a")->found, HasSubstr("may ignore it"));
 }
 
+TEST(Admission, RefusesAScalarThatNoKernelOfTheBaselineTakes) {
+  Job job = admission();
+  for (Case& of : job.cases) {  // an axis has the same bits: that one is not to be changed in its place
+    of.scalars["s"] = static_cast<double>(of.axes.at("N"));
+    of.scalar_types["s"] = Dtype::kInt32;
+  }
+  const AdmissionReport report = admit(job);
+  EXPECT_FALSE(report.admitted);
+  EXPECT_FALSE(row(report, "input s")->ok);
+  EXPECT_FALSE(row(report, "input s")->tried);
+  EXPECT_THAT(row(report, "input s")->found, HasSubstr("no kernel of the baseline takes it"));
+}
+
+// A scalar s with the bits of N behind the toy's other arguments.
+Job with_scalar_like_n(const std::string& baseline) {
+  Job job = admission(baseline);
+  for (std::size_t i = 0; i < job.cases.size(); ++i) {
+    job.cases[i].scalars["s"] = static_cast<double>(job.cases[i].axes.at("N"));
+    job.cases[i].scalar_types["s"] = Dtype::kInt32;
+    for (Launch& launch : job.arms[0].plans[i].launches) {
+      launch.args.push_back(
+          {Arg::Kind::kScalar, 0, static_cast<std::uint64_t>(job.cases[i].axes.at("N")), 4, "s", Dtype::kInt32});
+    }
+  }
+  return job;
+}
+
+TEST(Admission, GivesAScalarAnotherValueAndNoArgumentThatHappensToEqualIt) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  std::set<std::pair<int, int>> seen;  // N, s
+  options.kernels["adds_s"] = [&seen, naive = options.kernels["naive"]](const fakes::HostLaunch& launch) {
+    seen.emplace(launch.scalar<int>(5), launch.scalar<int>(7));
+    return naive(launch);
+  };
+  const AdmissionReport report = admit(with_scalar_like_n("adds_s"), options);
+  EXPECT_THAT(seen, testing::UnorderedElementsAre(std::pair(8, 8), std::pair(16, 16), std::pair(16, 15)));
+  EXPECT_TRUE(row(report, "input s")->tried);
+  EXPECT_FALSE(row(report, "input s")->ok);  // it is ignored
+}
+
+TEST(Admission, SaysSoWhereTheBaselineDoesNotBearAnotherScalarAndKeepsWhatElseItFound) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["needs_s"] = [naive = options.kernels["naive"]](const fakes::HostLaunch& launch) -> OrFault<void> {
+    if (launch.scalar<int>(5) != launch.scalar<int>(7)) {
+      return std::unexpected(DeviceFault{DeviceFault::Kind::kIllegalAccess, "far away"});
+    }
+    return naive(launch);
+  };
+  const AdmissionReport report = admit(with_scalar_like_n("needs_s"), options);
+  ASSERT_NE(row(report, "input s"), nullptr);
+  EXPECT_FALSE(row(report, "input s")->tried);
+  EXPECT_TRUE(row(report, "input s")->ok);
+  EXPECT_THAT(row(report, "input s")->found,
+              HasSubstr("with 15 in place of 16 the baseline does not end as it should"));
+  EXPECT_TRUE(row(report, "input a")->tried);
+  EXPECT_NE(row(report, "another seed's answer"), nullptr);
+}
+
 TEST(Admission, SaysWhenAnInputCouldNotBeTried) {
   Job job = admission();
   for (Case& of : job.cases) {
@@ -127,7 +186,55 @@ TEST(Admission, SaysWhenAnInputCouldNotBeTried) {
   }
   const AdmissionReport report = admit(job);
   EXPECT_TRUE(report.admitted);
-  EXPECT_THAT(row(report, "input w")->found, HasSubstr("not tried"));
+  EXPECT_FALSE(row(report, "input w")->tried);
+  EXPECT_THAT(row(report, "input w")->found, AllOf(HasSubstr("not tried"), HasSubstr("add such a case")));
+  EXPECT_TRUE(row(report, "input x")->tried);
+}
+
+TEST(Admission, TakesOtherListedContentsFromACaseOfTheSameSizes) {
+  for (const std::string baseline : {"naive", "ignores_w"}) {
+    Job job = fakes::toy_check(baseline, {toy_case(5, 16, 20), toy_case(5, 16, 20)});
+    job.kind = Job::Kind::kAdmit;
+    for (std::size_t i = 0; i < 2; ++i) {
+      job.cases[i].tensors[1].values.assign(16, baseline == "naive" ? 2 + static_cast<std::int64_t>(i) : 0);
+    }
+    job.cases[1].tensors[1].values[3] = 5;
+    if (baseline == "ignores_w") {  // the check of the second case would refuse it before
+      std::erase_if(job.checks, [](const CheckPoint& point) { return point.case_index == 1; });
+    }
+    const AdmissionReport report = admit(job);
+    EXPECT_TRUE(row(report, "input w")->tried);
+    EXPECT_EQ(row(report, "input w")->ok, baseline == "naive");
+  }
+}
+
+TEST(Admission, RefusesASpecInWhichAnInputIsInNoCaseThatCanBeTried) {
+  Job job = admission();
+  std::erase_if(job.checks, [](const CheckPoint& point) { return point.case_index == 1; });
+  job.cases[1].scalars["z"] = 3;
+  job.cases[1].scalar_types["z"] = Dtype::kInt32;
+  job.checks.push_back({1, "constant", {5, 6}, 0});
+  const AdmissionReport report = admit(job);
+  EXPECT_FALSE(report.admitted);
+  EXPECT_FALSE(row(report, "input z")->ok);
+  EXPECT_THAT(row(report, "input z")->found, HasSubstr("not tried: every check case that has it"));
+  EXPECT_TRUE(row(report, "input x")->ok);
+}
+
+TEST(Admission, RefusesARelationThatNoCheckCaseFits) {
+  Job job = admission();
+  job.relations = {"permute:M", "permute:N"};
+  EXPECT_EQ(row(admit(job), "relation permute"), nullptr);
+  for (Case& of : job.cases) {
+    of.axes["M"] = 1;
+    of.tensors[0].extent[0] = of.tensors[2].extent[0] = 1;
+  }
+  const AdmissionReport report = admit(job);
+  EXPECT_FALSE(report.admitted);
+  ASSERT_NE(row(report, "relation permute:M"), nullptr);
+  EXPECT_FALSE(row(report, "relation permute:M")->tried);
+  EXPECT_THAT(row(report, "relation permute:M")->found, HasSubstr("M is 1: add a check case in which it is larger"));
+  EXPECT_EQ(row(report, "relation permute:N"), nullptr);
 }
 
 TEST(Admission, RefusesAnOperationThatCopies) {
@@ -145,13 +252,15 @@ TEST(Admission, RefusesAnOperationThatCopies) {
   EXPECT_FALSE(row(report, "a copy of x")->ok);
 }
 
-TEST(Admission, LooksAtNoFlatFamily) {
+TEST(Admission, LooksAtNoFlatFamilyAndRefusesASpecThatHasNoOther) {
   Job job = admission();
   for (CheckPoint& point : job.checks) {
     point.family = "zero";
   }
   const AdmissionReport report = admit(job);
-  EXPECT_EQ(row(report, "null candidate"), nullptr);
+  EXPECT_EQ(row(report, "null candidate:"), nullptr);
+  EXPECT_FALSE(report.admitted);  // nothing told right from wrong
+  EXPECT_FALSE(row(report, "input x")->ok);
 }
 
 TEST(Admission, BlamesTheRigWhenTheDeviceFails) {
@@ -240,6 +349,7 @@ TEST(AdmissionNumbers, SayWhyAnOrderWasNotTriedAndHowToOfferIt) {
   job.variants[0].unavailable = "it does not compile";
   const AdmissionReport report = admit(job, device_with(0));
   EXPECT_TRUE(report.admitted);
+  EXPECT_FALSE(row(report, "the reference in float32")->tried);
   EXPECT_THAT(row(report, "the reference in float32")->found, HasSubstr("not tried: it does not compile"));
   EXPECT_THAT(row(report, "the reference in float32")->found, HasSubstr("`double` read as `float`"));
 }
@@ -398,6 +508,12 @@ TEST(Influence, RefusesASpecInWhichHalfOfAnInputMayBeIgnored) {
   ASSERT_NE(row(report, "half of x along N"), nullptr);
   EXPECT_FALSE(row(report, "half of x along N")->ok);
   EXPECT_THAT(row(report, "half of x along N")->found, HasSubstr("more variation"));
+}
+
+TEST(Influence, SaysWhereNoTimedCaseCouldBeTried) {
+  const AdmissionReport report = admit(admission());
+  ASSERT_NE(row(report, "halves of the inputs"), nullptr);
+  EXPECT_FALSE(row(report, "halves of the inputs")->tried);
 }
 
 TEST(Influence, IsNotAskedWhereEachOutputDependsOnItsOwnInput) {

@@ -156,7 +156,7 @@ TEST(OutcomeJson, KeepsEveryAlternative) {
   time.measurement.cases[0].arms = {"candidate", "copy"};
   time.measurement.cases[0].samples = {{1, 2, 3, 10234.5678901234, 1.98e9}};
   AdmissionReport admission;
-  admission.rows = {{"zeros", "refused", "passed", false}};
+  admission.rows = {{"zeros", "refused", "passed", false}, {"input s", "matters", "not tried", true, false}};
   admission.admitted = false;
   Profile profile;
   profile.cases = {{"M=1", {{"dram__bytes.sum", 1e9}}, {"cold"}}};
