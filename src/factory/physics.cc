@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <kfactory/peak_flops.h>
+
 #include "score.h"
 #include "stop.h"
 
@@ -31,14 +33,13 @@ std::string megabytes(double bytes) {
   return text;
 }
 
-// The fastest dense arithmetic that a case's types allow, over plain fp32: tensor cores of sm_90 by its datasheet
-// (66.9 TFLOP/s fp32; 494 TF32, 989 16-bit, 1979 8-bit).
-double fastest_rate(const Case& of) {
-  std::int64_t narrowest = 8;
-  for (const Tensor& tensor : of.tensors) {
-    narrowest = std::min<std::int64_t>(narrowest, size_in_bytes(tensor.dtype));
-  }
-  return narrowest <= 1 ? 29.6 : narrowest <= 2 ? 14.8 : 7.4;
+// The most that a chip does of this case's arithmetic, whichever way it is computed: no spec says which tensors are
+// multiplied. An input of one byte may be an operand as it is; of wider ones 16 bits may be enough for the tolerance.
+double fastest_rate(const Case& of, const PeakFlops& peak) {
+  const bool narrow = std::ranges::any_of(of.tensors, [](const Tensor& tensor) {
+    return tensor.role != TensorRole::kOutput && tensor.dtype != Dtype::kBool && size_in_bytes(tensor.dtype) < 2;
+  });
+  return narrow ? peak.of_the_narrowest : peak.of_16_bits;
 }
 
 // The part of a job that concerns these cases, with its first arm alone.
@@ -72,8 +73,8 @@ Floor physics_floor_parts(const Spec& spec, const Case& of, const DeviceFacts& f
   if (facts.dram_bytes_per_second > 0) {
     floor.moving = 1e9 * static_cast<double>(bytes) / facts.dram_bytes_per_second;
   }
-  if (facts.fp32_flops_per_second > 0) {
-    floor.computing = 1e9 * static_cast<double>(work->flops) / (facts.fp32_flops_per_second * fastest_rate(of));
+  if (const std::optional<PeakFlops> peak = peak_flops(facts)) {
+    floor.computing = 1e9 * static_cast<double>(work->flops) / fastest_rate(of, *peak);
   }
   return floor;
 }

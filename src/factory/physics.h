@@ -13,7 +13,8 @@
 
 namespace kf {
 
-// Nanoseconds that a case's bytes and flops need at the device's calibrated rates; 0: unknown.
+// Nanoseconds that a case's bytes need at the device's calibrated rate, and its flops at the most that a chip of its
+// kind does; 0: unknown.
 struct Floor {
   double moving = 0, computing = 0;
   double nanoseconds() const { return moving > computing ? moving : computing; }

@@ -3,6 +3,7 @@
 #include <kfactory/device_facts.h>
 #include <kfactory/embedded.h>
 #include <kfactory/error.h>
+#include <kfactory/peak_flops.h>
 
 #include "format/json_tree.h"
 
@@ -90,6 +91,18 @@ std::optional<DeviceFacts> named_target(std::string_view name) {
     }
   }
   return facts;
+}
+
+std::optional<PeakFlops> peak_flops(const DeviceFacts& facts) {
+  const JsonNode* arch = row("architectures", "arch", facts.arch);
+  if (arch == nullptr || arch->member("source") != nullptr) {  // with a note: another architecture's chip stands in
+    return std::nullopt;
+  }
+  const JsonNode& target = *row("targets", "name", in(*arch, "target").text);
+  const double fp32 = in(target, "fp32_flops_per_second").number;
+  const double scale = facts.fp32_flops_per_second > 0 ? facts.fp32_flops_per_second / fp32 : 1;
+  return PeakFlops{scale * in(target, "peak_flops_of_16_bits").number,
+                   scale * in(target, "peak_flops_of_the_narrowest").number};
 }
 
 std::vector<std::string> target_names() {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <kfactory/peak_flops.h>
 #include <algorithm>
 
 #include "factory/evaluation.h"
@@ -73,6 +74,62 @@ TEST(JudgeFloor, KnowsTheNamesOfNewerChips) {
       judge_floor(work, {100, 1}, gpu_facts(), CacheState::kCold,
                   {{"dram__bytes_op_read.sum", 1.0 * kBytes}, {"lts__t_sectors_op_read.sum", 1.0 * kBytes / 32}});
   EXPECT_EQ(finding.kind, Kind::kFloorTooHigh);
+}
+
+// ---- what the flops of a case take at least
+
+double computing(const std::string& arch, double fp32, const std::vector<Tensor>& more = {}) {
+  const Spec spec = small_spec();
+  Case of = spec.cases.at("time")[0];
+  of.tensors.insert(of.tensors.end(), more.begin(), more.end());
+  DeviceFacts facts = gpu_facts();
+  facts.arch = arch;
+  facts.fp32_flops_per_second = fp32;
+  return physics_floor_parts(spec, of, facts).computing;
+}
+Tensor named(const std::string& name, Dtype dtype, TensorRole role = TensorRole::kInput) {
+  Tensor tensor;
+  tensor.name = name;
+  tensor.dtype = dtype;
+  tensor.role = role;
+  return tensor;
+}
+
+TEST(FlopsFloor, GoesByTheChipsOwnTensorCores) {
+  const double n = 1e9 * 1048576;
+  EXPECT_NEAR(computing("sm_90a", 66.9e12), n / 9.894e14, 1e-6);
+  EXPECT_NEAR(computing("sm_90a", 33.45e12), n / 4.947e14, 1e-6);  // half of the chip
+  EXPECT_NEAR(computing("sm_80", 19.5e12), n / 3.12e14, 1e-6);     // 16 times its float32, not 14.8
+  EXPECT_NEAR(computing("sm_100a", 75e12), n / 2.25e15, 1e-6);
+  EXPECT_NEAR(computing("sm_120a", 104.8e12), n / 4.19e14, 1e-6);
+}
+
+TEST(FlopsFloor, IsNotThereWhereTheChipIsUnknown) {
+  EXPECT_EQ(computing("sm_75", 8e12), 0);
+  EXPECT_EQ(computing("sm_87", 5e12), 0);  // the table has another chip that stands in
+}
+
+TEST(FlopsFloor, TakesNarrowInputsForOperandsButNoMaskNoOutputAndNoIndex) {
+  const double wide = computing("sm_90a", 66.9e12);
+  EXPECT_EQ(computing("sm_90a", 66.9e12, {named("mask", Dtype::kBool)}), wide);
+  EXPECT_EQ(computing("sm_90a", 66.9e12, {named("index", Dtype::kInt64)}), wide);
+  EXPECT_EQ(computing("sm_90a", 66.9e12, {named("q", Dtype::kInt8, TensorRole::kOutput)}), wide);
+  EXPECT_NEAR(computing("sm_90a", 66.9e12, {named("q", Dtype::kInt8)}), wide * 9.894e14 / 1.979e15, 1e-6);
+  EXPECT_LT(computing("sm_100a", 75e12, {named("q", Dtype::kFloat8E4m3fn)}), 1e9 * 1048576 / 8.9e15);
+}
+
+TEST(FlopsFloor, IsKnownForEveryArchitectureThatTheTableNames) {
+  for (const std::string& name : target_names()) {
+    const DeviceFacts facts = named_target(name).value();
+    const std::optional<PeakFlops> peak = peak_flops(facts);
+    if (facts.arch == "sm_87") {
+      EXPECT_FALSE(peak);
+      continue;
+    }
+    ASSERT_TRUE(peak) << name;
+    EXPECT_GE(peak->of_16_bits, facts.tensor_flops_per_second) << name;
+    EXPECT_GE(peak->of_the_narrowest, 2 * peak->of_16_bits * 0.99) << name;
+  }
 }
 
 class Physics : public testing::Test {
