@@ -48,8 +48,10 @@ void print_rows(Console& console, const std::vector<AdmissionRow>& rows) {
   }
   Table table({"tried", "times", "expected", "found", ""});
   for (const Group& of : groups) {
-    table.add(
-        {of.row.name, std::to_string(of.times), of.row.expected, of.row.found, of.row.ok ? "ok" : "NOT AS IT MUST BE"});
+    table.add({of.row.name, std::to_string(of.times), of.row.expected, of.row.found,
+               !of.row.ok     ? "NOT AS IT MUST BE"
+               : of.row.tried ? "ok"
+                              : "NOT TRIED"});
   }
   console.table(table);
 }
@@ -76,9 +78,13 @@ void print(Console& console, const Spec& spec, const SpecCheck& check, bool with
   }
   print_rows(console, check.admission->rows);
   print_warnings(console, check.warnings);
-  console.line(
-      check.admission->admitted ? "admitted" : "not admitted: each row that is NOT AS IT MUST BE says what to change",
-      check.admission->admitted ? Ink::kGood : Ink::kBad);
+  const std::vector<AdmissionRow>& rows = check.admission->rows;
+  const auto untried = std::ranges::count_if(rows, [](const AdmissionRow& row) { return row.ok && !row.tried; });
+  const std::string but =
+      untried == 0 ? "" : ", though not everything could be tried: each row that is NOT TRIED says why";
+  console.line(check.admission->admitted ? "admitted" + but
+                                         : "not admitted: each row that is NOT AS IT MUST BE says what to change",
+               check.admission->admitted ? Ink::kGood : Ink::kBad);
 }
 
 }  // namespace
@@ -107,10 +113,10 @@ int check_command(Session& session) {
   if (session.stop.stop_requested()) {
     return exits::kInterrupted;
   }
-  if (!check.problems.empty() || (check.admission && !check.admission->admitted)) {
+  if (!check.problems.empty() || check.not_run == NotRun::kSpec || (check.admission && !check.admission->admitted)) {
     return exits::kUsage;
   }
-  return check.admission || machine.rig == nullptr ? exits::kDone : exits::kNothingWon;
+  return check.not_run == NotRun::kRig ? exits::kCannotGoOn : exits::kDone;
 }
 
 }  // namespace kf

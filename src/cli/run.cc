@@ -265,20 +265,43 @@ void print_end(Session& session, const RunResult& result, const Machine& machine
   }
 }
 
-// Before a run: a spec that cannot tell right from wrong makes every later figure worthless.
-void admit_or_refuse(const Factory& factory, const Session& session) {
+std::string untried_rows(const AdmissionReport& report) {
+  std::string names;
+  for (const AdmissionRow& row : report.rows) {
+    if (!row.tried) {
+      names += (names.empty() ? "" : ", ") + row.name;
+    }
+  }
+  return names;
+}
+
+// Before a run: a spec that cannot tell right from wrong makes every later figure worthless, and so does one of which
+// nobody knows. What came out, for the ledger; throws where the run must not begin.
+std::string admit_or_refuse(const Factory& factory, const Session& session) {
   const auto jobs = static_cast<std::int32_t>(session.settings.count("run.compile_jobs"));
-  const std::optional<AdmissionReport> report = admit(factory, jobs, session.stop);
-  if (!report || report->admitted) {
-    return;
+  const Admission admission = admit(factory, jobs, session.stop);
+  if (admission.not_run == NotRun::kSpec) {
+    throw UsageError{{{"admission could not run", admission.why_not, ""}}};
+  }
+  if (admission.not_run == NotRun::kRig) {
+    throw Fatal("admission could not run: " + admission.why_not +
+                "; nothing was asked of a model. Try again; if it stays, `kfactory check` and `kfactory doctor` tell "
+                "whether it is the device or the spec (a timeout: fewer or smaller check cases)");
+  }
+  if (!admission.report) {  // no device, so nothing is executed either; or interrupted
+    return "not run: " + admission.why_not;
   }
   Errors errors;
-  for (const AdmissionRow& row : report->rows) {
+  for (const AdmissionRow& row : admission.report->rows) {
     if (!row.ok) {
       errors.push_back({"admission: " + row.name, "expected " + row.expected + ", found " + row.found, ""});
     }
   }
-  throw UsageError{std::move(errors)};
+  if (!admission.report->admitted) {
+    throw UsageError{std::move(errors)};
+  }
+  const std::string untried = untried_rows(*admission.report);
+  return "admitted" + (untried.empty() ? "" : "; not tried: " + untried);
 }
 
 std::vector<Lesson> earlier_lessons(const Options& options, const Spec& spec, const std::string& arch) {
@@ -349,7 +372,12 @@ int run_command(Session& session) {
       }
     }
   }
-  admit_or_refuse(factory, session);
+  const std::string admission = admit_or_refuse(factory, session);
+  if (machine.rig != nullptr && admission != "admitted") {
+    observe({Event::Kind::kNote, {}, "admission: " + admission, {}});
+  } else if (machine.rig == nullptr && !options.json) {
+    session.console.line("admission " + admission);
+  }
   if (!ledger) {  // only now: a folder with a ledger holds a run
     ledger.emplace(folder.ledger_file(), SqliteLedger::Mode::kWrite);
     if (read_start(*ledger)) {  // another run began here while this one was being set up
@@ -357,6 +385,7 @@ int run_command(Session& session) {
     }
   }
   factory.ledger = &*ledger;
+  write_event(*ledger, "admission", admission);
 
   const RunResult result = run_factory(factory, settings, session.stop);
   project(folder, factory, settings, result);

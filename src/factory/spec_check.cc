@@ -32,15 +32,18 @@ std::optional<AdmissionRow> row_of_emulator_first(const Spec& spec, JobBuilder& 
                       !refusal};
 }
 
-std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jobs, const std::stop_token& stop,
-                                          std::string& why_not) {
+Admission not_run(NotRun kind, std::string why) {
+  return {std::nullopt, kind, std::move(why)};
+}
+
+Admission admit_with(const Factory& factory, JobBuilder& jobs, const std::stop_token& stop) {
   if (factory.rig == nullptr) {
-    why_not = "there is no device";
-    return std::nullopt;
+    return not_run(NotRun::kNoDevice, "there is no device");
   }
   if (jobs.baselines().empty()) {
-    why_not = "the spec has no CUDA baseline to hold null candidates against";
-    return std::nullopt;
+    return not_run(NotRun::kSpec,
+                   "the spec has no CUDA baseline to hold null candidates against; add a plain kernel that is right to "
+                   "\"baselines\"");
   }
   EvaluationSettings settings;
   ChosenCases chosen = choose_cases(*factory.spec, factory.facts, settings);
@@ -53,8 +56,7 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
   std::expected<Arm, Verdict> arm =
       jobs.arm("baseline:" + naive.name, naive.candidate, cases, tune_points(naive.candidate.plan).front(), stop);
   if (!arm) {
-    why_not = "the baseline " + naive.name + " was refused: " + arm.error().message;
-    return std::nullopt;
+    return not_run(NotRun::kSpec, "the baseline " + naive.name + " was refused: " + arm.error().message);
   }
   const Job job = jobs.admission_job(cases, probed, std::move(*arm), std::move(points), std::move(influence), stop);
   Outcome outcome = factory.rig->run(job, stop);
@@ -67,11 +69,12 @@ std::optional<AdmissionReport> admit_with(const Factory& factory, JobBuilder& jo
       report->admitted = report->admitted && row->ok;
       report->rows.push_back(std::move(*row));
     }
-    return std::move(*report);
+    return {std::move(*report), NotRun::kNo, ""};
   }
+  throw_if_stopped(stop);
   const Fault* fault = std::get_if<Fault>(&outcome);
-  why_not = fault != nullptr ? fault->reason + ": " + fault->what : "the worker gave another answer than a report";
-  return std::nullopt;
+  return not_run(NotRun::kRig, fault != nullptr ? fault->reason + ": " + fault->what
+                                                : "the worker gave another answer than a report");
 }
 
 }  // namespace
@@ -101,7 +104,10 @@ SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::sto
       }
     }
     if (result.problems.empty()) {
-      result.admission = admit_with(factory, jobs, stop, result.admission_not_run);
+      Admission admission = admit_with(factory, jobs, stop);
+      result.admission = std::move(admission.report);
+      result.not_run = admission.not_run;
+      result.admission_not_run = std::move(admission.why_not);
     }
   } catch (const Interrupted&) {
     result.problems.emplace_back("interrupted");
@@ -112,13 +118,12 @@ SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::sto
   return result;
 }
 
-std::optional<AdmissionReport> admit(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop) {
-  std::string why_not;
+Admission admit(const Factory& factory, std::int32_t compile_jobs, std::stop_token stop) {
   try {
     JobBuilder jobs(factory, compile_jobs);
-    return admit_with(factory, jobs, stop, why_not);
+    return admit_with(factory, jobs, stop);
   } catch (const Interrupted&) {
-    return std::nullopt;
+    return not_run(NotRun::kInterrupted, "interrupted");
   }
 }
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The factory end to end on the real binary: replay, resume after kill -9, exchange, Ctrl-C, keys, run folder."""
+import contextlib
 import json
 import os
 import pathlib
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 import unittest
@@ -75,6 +77,39 @@ class Replay(Case):
         (self.folder / "out").mkdir()
         self.call("run", SPEC, "--device", "none", "--attempts", "1", "--model", "gpt-5", code=2)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["out"])   # was there before
+
+    def refused(self, change, *words):
+        """A run of a changed spec does not begin: nothing is asked, nothing is left."""
+        spec = json.loads(SPEC.read_text())
+        for name in ["vector_add.ref.cu", "vector_add.naive.cu"]:
+            shutil.copy(SPEC.parent / name, self.folder)
+        change(spec)
+        (self.folder / "spec.json").write_text(json.dumps(spec))
+        done = self.call("run", "spec.json", "--device", "emulator", "--exchange", "post", "--no-wait", "--out", "out", code=2)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertFalse((self.folder / "out").exists())
+        self.assertEqual(list(self.folder.glob("post/*")), [])
+
+    def test_a_spec_that_is_not_admitted_is_refused(self):
+        self.refused(lambda spec: spec["tolerance"]["c"].update(acc=1e9), "admission: null candidate: zeros", "tighten the one")
+
+    def test_a_spec_that_nobody_could_admit_is_refused(self):
+        self.refused(lambda spec: spec.pop("baselines"), "admission could not run", "no CUDA baseline", "add a plain kernel")
+
+    def test_a_relation_that_no_check_case_fits_is_refused(self):
+        def change(spec):
+            spec["relations"] = ["permute:N"]
+            spec["cases"]["check"] = [{"N": 1}]
+        self.refused(change, "relation permute:N", "N is 1: add a check case in which it is larger")
+
+    def test_what_came_out_of_admission_is_recorded(self):
+        self.call("run", SPEC, "--device", "none", "--replay", self.replay(), "--out", "none", code=3)
+        self.call("run", SPEC, "--device", "emulator", "--exchange", "post", "--no-wait", "--out", "some", code=4)
+        for out, wanted in [("none", "not run: there is no device"), ("some", "admitted")]:
+            with contextlib.closing(sqlite3.connect(self.folder / out / "ledger.sqlite")) as ledger:
+                events = [json.loads(text) for (text,) in ledger.execute("SELECT json FROM record WHERE stage = 'run'")]
+            self.assertEqual([event["detail"] for event in events if event["event"] == "admission"], [wanted])
 
     def test_reading_a_run_leaves_nothing_in_its_folder(self):
         self.call("run", SPEC, "--device", "none", "--replay", self.replay(), "--out", "out", code=3)
