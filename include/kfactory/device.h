@@ -49,6 +49,7 @@ enum class BufferHandle : std::int64_t {};
 struct BufferRequest {
   std::int64_t bytes = 0;
   std::int64_t misalign = 0;  // 0..255, a multiple of the element size
+  bool input = false;         // kernels may only read it; an emulator stops one that writes there
 };
 
 // Contents of a tensor are a function of (family, seed, logical index, dtype); kernels/harness/fill.cuh is

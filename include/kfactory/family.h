@@ -16,7 +16,9 @@ inline constexpr std::array<FamilyFacts, 22> kFamilies{{
     {"large", "normal, scaled up as far as the type allows a square to be summed in float32 (float16: 2^10)"},
     {"tiny", "normal, scaled down near the smallest normal value of narrow types; 2^-40 for wide ones"},
     {"offset", "normal + 100: a variance by subtraction cancels"},
-    {"spikes", "normal with one element a row, and one in 512 elsewhere, scaled up by 2^10 (float8_e4m3fn: 2^6)"},
+    {"spikes",
+     "normal with one element a row, and one in 512 elsewhere, scaled up by 2^10 (float8_e4m3fn: 2^6); one in 512 is "
+     "0"},
     {"constant", "one value, not zero, everywhere"},
     {"integers", "-4 .. 4: sums are exact in any order"},
     {"mixed", "half of the rows one of the seven families above each, the others eight runs of different ones"},

@@ -56,7 +56,7 @@ struct CheckPoint {
   std::int32_t case_index = 0;
   std::string family;
   std::vector<std::uint64_t> seeds;  // contents, poison, ... : seeds[0] contents, seeds[1] poison
-  std::int64_t misalign = 0;         // bytes added to every base address (a multiple of every alignment)
+  std::int64_t misalign = 0;         // not 0: bases move, each by multiples of its own alignment
 };
 
 struct Job {

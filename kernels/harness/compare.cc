@@ -67,7 +67,8 @@ void judge_regions(const ComparePlan& plan, std::span<const SquareSums> squares,
     }
     const double error = std::sqrt(sum.error / size);
     const double reference = std::sqrt(sum.reference / size);
-    const double bound = plan.rms * reference;
+    // Nothing that the type holds is nearer to values below its smallest one.
+    const double bound = plan.rms * reference + unit_in_last_place(plan.of.layout.type, 0.0);
     if (error <= bound) {
       continue;
     }

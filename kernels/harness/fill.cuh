@@ -65,7 +65,7 @@ KF_FN double scale_up(int type) {
     case kI32:
       return 1048576.0;
     default:
-      return 16384.0;
+      return 131072.0;  // most values are beyond what half precision holds
   }
 }
 KF_FN double scale_down(int type) {
@@ -130,6 +130,9 @@ KF_FN double scaled_normal(int family, const Place& at) {
 KF_FN double spikes_at(const Place& at, Words4 row) {
   const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
   const bool spike = at.column == static_cast<i64>(row.x % static_cast<u64>(at.columns)) || (choice.x & 511) == 0;
+  if (!spike && (choice.x & 511) == 1) {
+    return 0.0;  // normal values have none, and kernels that skip zeros pass
+  }
   return normal_at(at, at.index) * (spike ? scale_of_spikes(at.type) : 1.0);
 }
 

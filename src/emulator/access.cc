@@ -76,10 +76,11 @@ std::byte* global(Warp& w, const Inst& i, int lane, std::uint64_t address, std::
         w, i, lane, address, bytes, access,
         ": byte " + std::to_string(offset) + " of " + name + ", which has " + std::to_string(region->bytes) + " bytes");
   }
-  if (region->read_only && access != Access::kRead)
+  if ((region->read_only || region->input) && access != Access::kRead)
     report(w, i, lane,
-           Found{Checker::kReadOnly,
-                 verb(access, bytes) + " of constant memory at " + hex(address) + " in " + region->name});
+           Found{region->input ? Checker::kInput : Checker::kReadOnly,
+                 verb(access, bytes) + (region->input ? " at " : " of constant memory at ") + hex(address) + " in " +
+                     region->name + (region->input ? ", which is an input: inputs are read-only" : "")});
   Overlay::Place place{region->data + offset, region->written != nullptr ? region->written + offset : nullptr};
   if (Overlay* overlay = w.launch->overlay) {
     if (access == Access::kAtomic || i.strong) throw Entangled{};

@@ -22,7 +22,7 @@ OrFault<BufferHandle> Buffers::allocate(const BufferRequest& request) {
   const std::int64_t handle = next_++;
   Buffer& kept = buffers_.emplace(handle, std::move(made)).first->second;
   memory_.add({kept.address, static_cast<std::uint64_t>(kept.at.bytes), kept.usable().data(), kept.written.data(),
-               false, "an allocation"});
+               false, "an allocation", request.input});
   return BufferHandle{handle};
 }
 

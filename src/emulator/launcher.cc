@@ -200,7 +200,7 @@ OrFault<std::vector<LaunchCounts>> run_plan(const PlanRun& run, Buffers& buffers
     }
     if (launch.grid_workspace_address != 0) memory.remove(launch.grid_workspace_address);
     if (fault) return std::unexpected(*std::move(fault));
-    touches.end(launch.waited, launch.waited_before_trigger);
+    touches.end(launch.waited, launch.waited_before_trigger, std::move(launch.old_values));
     if (run.profile) {
       counts.push_back(counts_of(launch, static_cast<std::int64_t>(product(one.grid))));
       counts.back().id = one.id;

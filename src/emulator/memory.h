@@ -26,7 +26,8 @@ struct Region {
   std::byte* data = nullptr;
   std::uint8_t* written = nullptr;
   bool read_only = false;
-  std::string name;  // "tensor 2", "workspace 0", "tab"
+  std::string name;    // "tensor 2", "workspace 0", "tab"
+  bool input = false;  // of a launch: as good as constant to kernels
 };
 
 // All regions of global and constant memory, ordered by address; unmapped gaps lie between them.

@@ -7,6 +7,7 @@
 #include "async_copy.h"
 #include "global_race.h"
 #include "lanes.h"
+#include "plan_touches.h"
 #include "race.h"
 #include "read_only.h"
 #include "traffic.h"
@@ -87,7 +88,8 @@ bool place_in_overlay(Overlay& overlay, const Region& region, const std::uint64_
 bool resolve_together(Warp& w, const Inst& i, const std::uint64_t* at, Mask lanes, std::uint32_t bytes, bool is_store,
                       std::byte** to) {
   const Region* region = w.last_region;
-  if (lanes != kAllLanes || region == nullptr || (is_store ? region->read_only : region->written != nullptr))
+  if (lanes != kAllLanes || region == nullptr ||
+      (is_store ? region->read_only || region->input : region->written != nullptr))
     return false;
   std::uint64_t low = at[0], high = at[0], bits = 0;
   for (int l = 0; l < kLanes; ++l) {
@@ -208,6 +210,11 @@ void load(Warp& w, const Inst& i, Mask lanes) {
       if (!i.strong || i.orders)
         note_read(w, at[l]);
       else if (const OldValue* old = old_value(w, at[l], bytes))
+        from[l] = take_old(w, l, at[l], *old, bytes);
+    });
+  if (space <= Space::kGlobal && i.strong && w.launch->touches != nullptr)
+    each_lane(lanes, [&](int l) {
+      if (const OldValue* old = w.launch->touches->earlier_value(w, at[l], bytes))
         from[l] = take_old(w, l, at[l], *old, bytes);
     });
   if (i.orders) race_fence(w, i.block_only);

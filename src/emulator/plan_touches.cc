@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan_touches.h"
 
+#include <utility>
+
 #include "access.h"
+#include "block.h"
 #include "race.h"
 
 namespace kf::emulator {
@@ -9,6 +12,34 @@ namespace kf::emulator {
 void PlanTouches::start(std::size_t launch) {
   now_ = launch;
   order_.start(launch);
+  replaced_.resize(launch);
+  met_.assign(launch, false);
+}
+
+void PlanTouches::end(bool waited, bool before_trigger, OldValues replaced) {
+  order_.end(now_, waited, before_trigger);
+  replaced_.resize(now_);
+  replaced_.push_back(std::move(replaced));
+}
+
+const OldValue* PlanTouches::earlier_value(Warp& warp, std::uint64_t address, std::uint32_t bytes) {
+  const std::size_t at = address % kPageBytes / 4;
+  const Pages& pages = pages_of(address);
+  if (!pages.empty() && pages.back()->launch == now_) {
+    const Word& own = pages.back()->words[at];
+    if ((own.weak_writes | own.strong_writes) != 0) return nullptr;
+  }
+  const bool waited = race_has_waited(warp);
+  for (const auto& page : pages) {
+    const std::size_t by = page->launch;
+    if (by >= now_ || met_[by] || page->words[at].strong_writes == 0) continue;
+    if (order_.progress(now_, by, waited) == Progress::kDone) continue;
+    const auto old = replaced_[by].find(address);
+    if (old != replaced_[by].end() && old->second.bytes == bytes && (warp.block->cluster->draw() & 1) != 0)
+      return &old->second;
+    met_[by] = true;
+  }
+  return nullptr;
 }
 
 PlanTouches::Pages& PlanTouches::pages_of(std::uint64_t word) {
@@ -39,6 +70,7 @@ void PlanTouches::touch(Warp& warp, const Inst& inst, int lane, std::uint64_t wo
     const Progress progress = order_.progress(now_, page->launch, waited);
     if (progress == Progress::kDone) continue;
     const Word& other = page->words[at];
+    if (access == Access::kAtomic && (other.strong_writes & mask) != 0) met_[page->launch] = true;
     const int written = other.weak_writes | (strong ? 0 : other.strong_writes);
     if ((written & mask) != 0) found(warp, inst, lane, word, access, *page, other, true, waited);
     if (reads) continue;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "delayed.h"
 #include "plan_order.h"
 
 namespace kf::emulator {
@@ -24,10 +25,15 @@ class PlanTouches {
   explicit PlanTouches(std::span<const kf::Launch> launches) : launches_(launches), order_(launches) {}
 
   void start(std::size_t launch);
-  void end(bool waited, bool before_trigger) { order_.end(now_, waited, before_trigger); }
+  // `replaced`: what places held before the launch's strong writes became visible.
+  void end(bool waited, bool before_trigger, OldValues replaced);
 
   // Looks at one access of the launch that runs, to bytes of one word, and remembers it. `mask`: which of its bytes.
   void touch(Warp& warp, const Inst& inst, int lane, std::uint64_t word, std::uint8_t mask, Access access);
+  // For a strong load of one lane, after its touch: what the place held before a launch wrote it (strongly) that need
+  // not have done so yet. Null: no such launch, or the one that runs has seen something that it wrote. So waiting for
+  // another launch ends, and reading without having waited goes wrong every other time.
+  const OldValue* earlier_value(Warp& warp, std::uint64_t address, std::uint32_t bytes);
 
  private:
   static constexpr std::uint64_t kPageBytes = 4096;
@@ -53,6 +59,8 @@ class PlanTouches {
   std::span<const kf::Launch> launches_;
   PlanOrder order_;
   std::size_t now_ = 0, count_ = 0;
+  std::vector<OldValues> replaced_;  // by each launch that has ended
+  std::vector<bool> met_;            // of them: this launch has seen something that it wrote
   std::unordered_map<std::uint64_t, Pages> pages_;
   std::uint64_t recent_number_ = ~std::uint64_t{0};
   Pages* recent_ = nullptr;

@@ -43,9 +43,10 @@ SourcePlace source_place(const Launch& launch, std::uint32_t source, std::string
 }
 
 void report(const Warp& warp, const Inst& inst, int lane, Found found) {
-  constexpr std::array<const char*, 14> kKinds{
-      "misuse",  "out_of_bounds", "misaligned", "uninitialised", "read_only",  "race",   "asynchronous_copy",
-      "barrier", "deadlock",      "mask",       "cluster_peer",  "dependency", "budget", "unsupported"};
+  constexpr std::array<const char*, 15> kKinds{"misuse",    "out_of_bounds", "misaligned",        "uninitialised",
+                                               "read_only", "race",          "asynchronous_copy", "barrier",
+                                               "deadlock",  "mask",          "cluster_peer",      "dependency",
+                                               "budget",    "unsupported",   "input_changed"};
   const auto& id = warp.block->ctaid;
   const auto& shape = warp.launch->shape.block;
   const std::uint32_t thread = warp.index * kLanes + static_cast<std::uint32_t>(lane);

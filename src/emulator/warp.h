@@ -146,6 +146,7 @@ enum class Checker : std::uint8_t {
   kDependency,
   kBudget,
   kUnsupported,
+  kInput,  // a write to an input of the launch
 };
 struct Found {
   Checker checker = Checker::kMisuse;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <set>
 
+#include "drawn_cases.h"
 #include "neighbours.h"
 
 namespace kf {
@@ -25,6 +26,9 @@ constexpr std::int64_t kScreenBytes = 2LL << 30;  // of all tensors of a case
 
 // Generated neighbours of timed cases in a confirmation.
 constexpr std::int64_t kNeighbourBytes = 256LL << 20, kEmulatedNeighbourBytes = 512LL << 10;
+// Small cases of drawn sizes in a confirmation.
+constexpr std::int64_t kDrawnElements = 1LL << 20, kEmulatedDrawnElements = 1LL << 15;
+constexpr std::size_t kDrawn = 16;
 // Of a case on which halves of inputs are exchanged.
 constexpr std::int64_t kInfluence = 1LL << 20, kEmulatedInfluence = 1LL << 16;
 constexpr std::size_t kNeighbours = 12, kEmulatedNeighbours = 6;
@@ -70,8 +74,8 @@ std::vector<Case> timed_here(const Spec& spec, const DeviceFacts& facts) {
   return cases;
 }
 
-// Neighbours of what is timed on this device, and on a GPU one case of more than 2^31 elements; none that is in
-// `known`.
+// Neighbours of what is timed on this device, small cases of drawn sizes, and on a GPU one case of more than 2^31
+// elements; none that is in `known`.
 std::vector<Case> generated(const Spec& spec, const DeviceFacts& facts, const EvaluationSettings& settings,
                             const std::vector<Case>& known) {
   const bool emulated = facts.kind == "emulator";
@@ -80,6 +84,9 @@ std::vector<Case> generated(const Spec& spec, const DeviceFacts& facts, const Ev
   std::vector<Case> made = neighbours(spec, timed, seed, emulated ? kEmulatedNeighbourBytes : kNeighbourBytes,
                                       emulated ? kEmulatedNeighbours : kNeighbours);
   std::ranges::move(other_choices(spec, timed, seed, emulated ? kEmulatedNeighbourBytes : kNeighbourBytes),
+                    std::back_inserter(made));
+  std::ranges::move(drawn_cases(spec, seed_for(settings.secret, Purpose::kConfirm, settings.variant, "sizes", 0),
+                                emulated ? kEmulatedDrawnElements : kDrawnElements, kDrawn),
                     std::back_inserter(made));
   if (const std::optional<Case> beyond = emulated ? std::nullopt : beyond_32_bits(spec, timed, facts)) {
     made.push_back(*beyond);
@@ -127,13 +134,13 @@ void move_probes(std::vector<Case>& check, ChosenCases& chosen) {
   }
 }
 
-// Base addresses move by the largest alignment: the least shift that every tensor allows and a kernel that assumes
-// more than the spec promises does not. 0 where the spec promises everything an allocation has.
+// Whether base addresses move: each tensor by multiples of its own alignment (src/gates/bench.cc), of which this is the
+// smallest. 0 where the spec promises everything that an allocation has.
 std::int64_t allowed_shift(const Case& of) {
-  std::int64_t shift = 1;
+  std::int64_t shift = 256;
   for (const Tensor& tensor : of.tensors) {
     const bool power = tensor.align > 0 && std::has_single_bit(static_cast<std::uint64_t>(tensor.align));
-    shift = std::max(shift, power ? std::max<std::int64_t>(tensor.align, size_in_bytes(tensor.dtype)) : 256);
+    shift = std::min(shift, power ? std::max<std::int64_t>(tensor.align, size_in_bytes(tensor.dtype)) : 256);
   }
   return shift < 256 ? shift : 0;
 }

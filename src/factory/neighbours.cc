@@ -14,6 +14,7 @@ namespace kf {
 namespace {
 
 constexpr std::int64_t kTile = 64;
+constexpr std::uint64_t kNear = 24, kFar = 1024;  // steps of a drawn pitch
 constexpr std::int64_t k32Bits = std::int64_t{1} << 31;
 constexpr std::int64_t kReach = 4;  // a spec whose largest timed tensor is within this factor of 2^31 elements means it
 
@@ -180,7 +181,8 @@ std::vector<Case> other_choices(const Spec& spec, const std::vector<Case>& timed
     // Where the listed ones are multiples of eight, say, that may be meant.
     const std::int64_t step = std::max<std::int64_t>(
         1, std::accumulate(listed.begin(), listed.end(), std::int64_t{0}, std::gcd<std::int64_t, std::int64_t>));
-    std::int64_t away = step * (1 + static_cast<std::int64_t>(draw(24)));
+    // Every other one is far: a kernel may take such a pitch for a dense one.
+    std::int64_t away = step * (1 + static_cast<std::int64_t>(draw(draw(2) == 0 ? kNear : kFar)));
     while (listed.contains(away)) {
       away += step;
     }

@@ -126,8 +126,11 @@ bool is_var(const Spec& spec, const std::string& name) {
 void add_ranges(const Spec& spec, const std::vector<const Case*>& cases, const std::vector<OutputRange>& ranges,
                 std::vector<AdmissionRow>& rows) {
   for (const OutputRange& range : ranges) {
-    const auto there = std::ranges::find_if(cases, [&](const Case* of) { return tensor_in(*of, range.output); });
-    if (there == cases.end() || size_in_bytes(tensor_in(**there, range.output)->dtype) < 4) {
+    const bool wide = std::ranges::any_of(cases, [&](const Case* of) {
+      const Tensor* tensor = tensor_in(*of, range.output);
+      return tensor != nullptr && !is_floating(tensor->dtype) && size_in_bytes(tensor->dtype) >= 4;
+    });
+    if (!wide) {
       continue;
     }
     const std::string most = std::to_string(static_cast<std::int64_t>(range.largest));

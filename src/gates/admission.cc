@@ -13,6 +13,7 @@
 #include "gates/gates.h"
 #include "gates/influence.h"
 #include "gates/launch_check.h"
+#include "gates/output_nulls.h"
 #include "gates/ranges.h"
 #include "gates/relations.h"
 #include "gates/sensitivity.h"
@@ -24,6 +25,7 @@ namespace {
 // Null candidates go through host memory, so only cases of moderate size are used.
 constexpr std::int64_t kNullBytes = 32LL << 20;
 constexpr std::size_t kNullCases = 3;
+constexpr std::size_t kMoreNulls = 8;        // points for an output that passes the first ones
 constexpr std::int32_t kNumberCases = 1;     // where the reference has no variants
 constexpr std::size_t kEmulatedNumbers = 8;  // points; each takes six launches
 // Where a constant may be the right answer.
@@ -56,6 +58,10 @@ class Admission {
     for (const CheckPoint* point : chosen) {
       null_candidates(*point);
     }
+    if (chosen.empty()) {
+      nothing_varied();
+    }
+    outputs_matter(chosen);
     sensitivity_.try_contents(chosen);
     numbers();
     append(influence_rows(bench_, job_, checker_.reference()));
@@ -72,6 +78,24 @@ class Admission {
   }
   const Case& case_of(const CheckPoint& point) const { return trial_.case_of(point); }
 
+  static bool is_varied(const CheckPoint& point) {
+    return std::ranges::find(kFlatFamilies, point.family) == kFlatFamilies.end();
+  }
+
+  // Without a family whose answer varies nothing could be tried, and a constant passes.
+  void nothing_varied() {
+    const bool computes = std::ranges::any_of(job_.checks, [&](const CheckPoint& point) {
+      return std::ranges::any_of(case_of(point).tensors,
+                                 [](const Tensor& t) { return t.role != TensorRole::kInput && t.elements() > 0; });
+    });
+    if (computes && std::ranges::none_of(job_.checks, is_varied)) {
+      row("null candidates", "refused",
+          "not tried: the families of the inputs (zero, zeros_signed, constant) may make a constant the right answer; "
+          "add one that varies, such as normal",
+          false);
+    }
+  }
+
   // The first check of cases that have something to compute, of families whose answer is no constant: one for each
   // choice of types, up to three, and one more for each tensor that the others lack.
   std::vector<const CheckPoint*> chosen_points() const {
@@ -80,14 +104,13 @@ class Admission {
     std::set<std::string> met;
     for (const CheckPoint& point : job_.checks) {
       const Case& of = case_of(point);
-      const bool varied = std::ranges::find(kFlatFamilies, point.family) == kFlatFamilies.end();
       // The mean of one element is that element.
       const bool small = std::ranges::any_of(of.tensors, [&](const Tensor& t) {
         return t.elements() == 0 || (t.role != TensorRole::kInput && t.elements() == 1 && !points.empty());
       });
       const bool lacks = std::ranges::any_of(of.tensors, [&](const Tensor& t) { return !met.contains(t.name); });
       const bool other = points.size() < kNullCases && !types.contains(of.types);
-      if (varied && !small && bytes_of(of) <= kNullBytes && (lacks || other)) {
+      if (is_varied(point) && !small && bytes_of(of) <= kNullBytes && (lacks || other)) {
         points.push_back(&point);
         types.insert(of.types);
         std::ranges::transform(of.tensors, std::inserter(met, met.end()), &Tensor::name);
@@ -192,36 +215,80 @@ class Admission {
     std::function<std::optional<Bytes>(const CaseBuffers&, std::size_t index)> elements;
   };
 
-  void null_candidates(const CheckPoint& point) {
+  // Null candidates that an output passes are tried on it with more contents: one wrong element anywhere will do.
+  void outputs_matter(const std::vector<const CheckPoint*>& chosen) {
+    std::size_t left = kMoreNulls;
+    for (const CheckPoint& point : job_.checks) {
+      const std::vector<std::string> open = output_nulls_.open();
+      if (open.empty() || left == 0) {
+        break;
+      }
+      if (!is_varied(point) || bytes_of(case_of(point)) > kNullBytes ||
+          std::ranges::find(chosen, &point) != chosen.end()) {
+        continue;
+      }
+      --left;
+      for (const Null& null : constant_nulls(point)) {
+        if (std::ranges::find(open, null.name) != open.end()) {
+          output_nulls_.note(null.name, answered(point, null).value_or(std::vector<Mismatch>{}));
+        }
+      }
+    }
+    append(output_nulls_.rows());
+  }
+
+  std::vector<Null> constant_nulls(const CheckPoint& point) {
     const std::uint64_t seed = seed_at(point, 0);
     const Case& of = case_of(point);
-    std::vector<Null> nulls{{"nothing written", nullptr}};
+    std::vector<Null> nulls;
     for (const auto& [name, value] :
          {std::pair{"zeros", 0.0}, std::pair{"ones", 1.0}, std::pair{"a constant (0.5)", 0.5}}) {
       nulls.push_back({name, [&of, wanted = value](const CaseBuffers&, std::size_t index) {
                          return constant(of.tensors[index], wanted);
                        }});
     }
-    nulls.push_back({"the reference's mean", [&](const CaseBuffers& buffers, std::size_t index) {
+    nulls.push_back({"the reference's mean", [this, &of, &point](const CaseBuffers& buffers, std::size_t index) {
                        return constant(of.tensors[index], mean(point, buffers, index));
                      }});
-    for (std::size_t input = 0; input < of.tensors.size(); ++input) {
-      if (of.tensors[input].role != TensorRole::kOutput) {
-        nulls.push_back(
-            {"a copy of " + of.tensors[input].name,
-             [&, input](const CaseBuffers& buffers, std::size_t index) { return copy_of(buffers, input, index); }});
-      }
-    }
-    nulls.push_back({"another seed's answer", [&](const CaseBuffers&, std::size_t index) {
+    nulls.push_back({"another seed's answer", [this, &point, seed](const CaseBuffers&, std::size_t index) {
                        return other_answer(point, derive_seed(seed, 72), index);
                      }});
-    for (const Null& null : nulls) {
-      try_null(point, null);
+    return nulls;
+  }
+
+  void null_candidates(const CheckPoint& point) {
+    const Case& of = case_of(point);
+    try_null(point, {"nothing written", nullptr});
+    for (const Null& null : constant_nulls(point)) {
+      output_nulls_.note(null.name, try_null(point, null));
+    }
+    for (std::size_t input = 0; input < of.tensors.size(); ++input) {
+      if (of.tensors[input].role != TensorRole::kOutput) {
+        try_null(point,
+                 {"a copy of " + of.tensors[input].name, [&, input](const CaseBuffers& buffers, std::size_t index) {
+                    return copy_of(buffers, input, index);
+                  }});
+      }
     }
   }
 
-  // A null candidate that gets one output right and others wrong is refused, and that is enough.
-  void try_null(const CheckPoint& point, const Null& null) {
+  // A null candidate that gets one output right and others wrong is refused; see OutputNulls for the one.
+  std::vector<Mismatch> try_null(const CheckPoint& point, const Null& null) {
+    std::optional<std::vector<Mismatch>> outputs = answered(point, null);
+    if (!outputs) {
+      return {};
+    }
+    const bool refused = !all_pass(*outputs);
+    row("null candidate: " + null.name + ", on " + case_of(point).id.value + " (" + point.family + ")", "refused",
+        refused ? "refused"
+                : "passed: the tolerance or the data cannot tell it from an answer; tighten the one or choose "
+                  "families with more variation",
+        refused);
+    return *std::move(outputs);
+  }
+
+  // nullopt: the null candidate applies to no output.
+  std::optional<std::vector<Mismatch>> answered(const CheckPoint& point, const Null& null) {
     const std::uint64_t seed = derive_seed(seed_at(point, 0), 73);
     const Case& of = case_of(point);
     CaseBuffers buffers = trial_.prepared(point, seed);
@@ -235,17 +302,12 @@ class Admission {
         applies = true;
       }
     }
-    if (!applies) {
-      return;
+    std::optional<std::vector<Mismatch>> outputs;
+    if (applies) {
+      outputs = judged(point, buffers, seed);
+      buffers.scrub_outputs(derive_seed(seed, 74));
     }
-    const std::vector<Mismatch> outputs = judged(point, buffers, seed);
-    const bool refused = !all_pass(outputs);
-    row("null candidate: " + null.name + ", on " + of.id.value + " (" + point.family + ")", "refused",
-        refused ? "refused"
-                : "passed: the tolerance or the data cannot tell it from an answer; tighten the one or choose "
-                  "families with more variation",
-        refused);
-    buffers.scrub_outputs(derive_seed(seed, 74));
+    return outputs;
   }
 
   static Bytes constant(const Tensor& tensor, double value) {
@@ -295,6 +357,7 @@ class Admission {
   Trial trial_;
   Sensitivity sensitivity_;
   AdmissionReport report_;
+  OutputNulls output_nulls_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "gates/bench.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -20,15 +21,35 @@ std::vector<std::size_t> order_of(std::size_t count, std::uint64_t seed) {
   return order;
 }
 
-// Some tensors of a launch are shifted, some are not: a kernel that looks at one pointer's alignment learns nothing
-// of the others'. At least one is; with seed 0 all are.
-bool shifted(std::size_t index, std::size_t count, std::uint64_t seed) {
+constexpr std::int64_t kAllocation = 256;  // what an allocation is aligned to
+
+// Where the base of a tensor lies, modulo an allocation's alignment: some tensors of a launch are shifted, some are
+// not, so that a kernel that looks at one pointer's alignment learns nothing of the others'. A tensor moves by a
+// multiple of its own alignment, half of the time an odd one: it is aligned to that and to nothing more. With seed 0
+// each moves by its alignment.
+std::int64_t shift_of(const Tensor& tensor, std::size_t index, std::size_t count, std::uint64_t seed) {
+  const std::int64_t step = shift_step(tensor);
+  if (step >= kAllocation) {
+    return 0;
+  }
+  if (seed == 0) {
+    return step;
+  }
   const std::uint64_t bits = derive_seed(seed, 1000);
   const std::uint64_t all = count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
-  return seed == 0 || (bits & all) == 0 || (bits >> (index % 64) & 1) != 0;
+  if ((bits & all) != 0 && (bits >> (index % 64) & 1) == 0) {
+    return 0;
+  }
+  const auto places = static_cast<std::uint64_t>(kAllocation / step);
+  return step * static_cast<std::int64_t>(1 + derive_seed(seed, 1001 + index) % (places - 1));
 }
 
 }  // namespace
+
+std::int64_t shift_step(const Tensor& tensor) {
+  const bool power = tensor.align > 0 && std::has_single_bit(static_cast<std::uint64_t>(tensor.align));
+  return power ? std::max<std::int64_t>(tensor.align, size_in_bytes(tensor.dtype)) : kAllocation;
+}
 
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t use) {
   std::uint64_t state = seed + use * 0x9e3779b97f4a7c15ULL;  // word number `use` of the seed's sequence
@@ -87,19 +108,21 @@ CaseBuffers::CaseBuffers(Bench& bench, const Case& of, const std::vector<Workspa
       plan_workspaces_(&workspaces),
       tensors_(of.tensors.size()),
       workspaces_(workspaces.size()) {
-  const auto allocate = [&](BufferHandle& into, std::int64_t bytes, std::int64_t shift, const std::string& name) {
-    const std::string doing = "allocating " + std::to_string(bytes) + " bytes for " + name + " of case " + of.id.value;
-    into = bench.must(bench.device().allocate({bytes, shift}), doing);
+  const auto allocate = [&](BufferHandle& into, const BufferRequest& request, const std::string& name) {
+    const std::string doing =
+        "allocating " + std::to_string(request.bytes) + " bytes for " + name + " of case " + of.id.value;
+    into = bench.must(bench.device().allocate(request), doing);
     held_.push_back(into);
   };
   try {
     for (const std::size_t i : order_of(tensors_.size() + workspaces_.size(), placing)) {
       if (i < tensors_.size()) {
-        allocate(tensors_[i], of.tensors[i].span_bytes(), shifted(i, tensors_.size(), placing) ? misalign % 256 : 0,
-                 of.tensors[i].name);
+        const Tensor& tensor = of.tensors[i];
+        const std::int64_t shift = misalign == 0 ? 0 : shift_of(tensor, i, tensors_.size(), placing);
+        allocate(tensors_[i], {tensor.span_bytes(), shift, tensor.role == TensorRole::kInput}, tensor.name);
       } else {
         const Workspace& workspace = workspaces[i - tensors_.size()];
-        allocate(workspaces_[i - tensors_.size()], workspace.bytes, 0, "workspace " + workspace.name);
+        allocate(workspaces_[i - tensors_.size()], {workspace.bytes}, "workspace " + workspace.name);
       }
     }
   } catch (...) {

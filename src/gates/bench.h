@@ -92,12 +92,15 @@ struct Contents {
   TensorFill of(const Tensor& tensor, std::size_t index) const;
 };
 
+// The least shift of a base that the spec's `align` of the tensor allows; 256 or more: none.
+std::int64_t shift_step(const Tensor& tensor);
+
 // One allocation for each tensor and workspace of a launch. Released with it unless the device is dead.
 class CaseBuffers {
  public:
-  // `placing` draws the order in which they are allocated and which tensors are misaligned, so that no launch can
-  // rely on which of its tensors lie before which others, or learn their alignment from one; 0: as the spec lists them,
-  // all misaligned.
+  // `placing` draws the order in which they are allocated and, unless `misalign` is 0, which tensors are moved by which
+  // multiple of their own alignment, so that no launch can rely on which of its tensors lie before which others, or
+  // learn their alignment from one; 0: as the spec lists them, each moved by its alignment.
   CaseBuffers(Bench& bench, const Case& of, const std::vector<Workspace>& workspaces, std::int64_t misalign,
               std::uint64_t placing = 0);
   ~CaseBuffers();

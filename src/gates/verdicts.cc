@@ -44,8 +44,10 @@ Verdict verdict_of(Gate gate, const DeviceFault& fault) {
       what = "the device was lost during the launch";
       break;
   }
-  Verdict verdict =
-      refuse(gate, std::string(to_string(fault.kind)), fault.detail.empty() ? what : what + ": " + fault.detail);
+  // An emulator stops the write; a GPU shows it by the input's digest, unless it was put back.
+  const bool input = fault.kind == DeviceFault::Kind::kChecker && fault.finding && fault.finding->kind == kInputChanged;
+  Verdict verdict = refuse(gate, std::string(input ? kInputChanged : to_string(fault.kind)),
+                           fault.detail.empty() ? what : what + ": " + fault.detail);
   verdict.finding = fault.finding;
   return verdict;
 }

@@ -9,6 +9,8 @@
 
 namespace kf {
 
+inline constexpr std::string_view kInputChanged = "input_changed";  // a reason, and a kind of finding
+
 Verdict refuse(Gate gate, std::string reason, std::string message);
 
 // What a candidate's launch did to the device.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the check gates make and refuse.
-#include <map>
+#include <algorithm>
+#include <array>
+#include <set>
 
 #include "check_fixture.h"
 
@@ -136,29 +138,34 @@ TEST(Check, CatchesAKernelThatIsHonestForItsFirstLaunches) {
   EXPECT_THAT(verdict.case_id, HasSubstr("M=7"));
 }
 
-TEST(Check, MovesSomeBaseAddressesOfALaunchAndLeavesOthers) {
-  Job job = toy_check("good", {toy_case(3, 8)});
-  job.checks[0].misalign = 16;
-  for (std::uint64_t seed = 1; seed < 30; ++seed) {
+TEST(Check, MovesSomeBaseAddressesOfALaunchEachByMultiplesOfItsOwnAlignment) {
+  Case of = toy_case(3, 8);
+  ASSERT_EQ(of.tensors.size(), 3U);
+  of.tensors[0].align = 4;
+  of.tensors[1].align = 256;
+  of.tensors[2].align = 16;
+  Job job = toy_check("good", {of});
+  job.checks[0].misalign = 4;
+  for (std::uint64_t seed = 1; seed < 60; ++seed) {
     job.checks.push_back(job.checks[0]);
     job.checks.back().seeds = {seed, 1000 + seed};
   }
   HostDeviceOptions options = fakes::toy_device();
-  std::map<std::vector<std::uintptr_t>, int> seen;  // of x, w and y
+  std::array<std::set<std::uintptr_t>, 3> seen;  // of x, w and y, modulo 256
   options.kernels["good"] = [&, good = options.kernels["good"]](const fakes::HostLaunch& launch) {
-    std::vector<std::uintptr_t> modulo;
-    for (int i = 0; i < 3; ++i) {
-      modulo.push_back(reinterpret_cast<std::uintptr_t>(launch.pointers[static_cast<std::size_t>(i)]) % 256);
+    for (std::size_t i = 0; i < 3; ++i) {
+      seen[i].insert(reinterpret_cast<std::uintptr_t>(launch.pointers[i]) % 256);
     }
-    ++seen[modulo];
     return good(launch);
   };
   EXPECT_TRUE(verdict_of(job, options).passed);
-  EXPECT_GE(seen.size(), 5U);
-  for (const auto& [modulo, count] : seen) {
-    EXPECT_THAT(modulo, testing::Each(testing::AnyOf(0U, 16U)));
-    EXPECT_THAT(modulo, testing::Contains(16U));
-  }
+  EXPECT_GE(seen[0].size(), 10U);
+  EXPECT_TRUE(std::ranges::any_of(seen[0], [](std::uintptr_t base) { return base % 8 == 4; }));
+  EXPECT_TRUE(std::ranges::any_of(seen[0], [](std::uintptr_t base) { return base % 16 == 8; }));
+  EXPECT_THAT(seen[0], testing::Contains(0U));
+  EXPECT_THAT(seen[1], testing::ElementsAre(0U));
+  EXPECT_GE(seen[2].size(), 5U);
+  EXPECT_THAT(seen[2], testing::Each(testing::ResultOf([](std::uintptr_t base) { return base % 16; }, 0U)));
 }
 
 TEST(Check, TakesEmptyCasesWithoutAKernel) {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// cheat: one warp updates the residual, another one reads it
+// spec: tests/specs/layernorm_residual.json
+// refused by: check: checker
+// says: race on global memory
+// on cuda it may run right by chance
+/*kfactory
+{ "plan": 1,
+  "kernels": [{"name": "k", "grid": ["M"], "block": ["64"], "args": ["x", "gamma", "beta", "r", "y", "N:i32", "LDX:i32", "eps"]}] }
+*/
+extern "C" __global__ void __launch_bounds__(64) k(const T* x, const float* gamma, const float* beta, T* r, T* y, int N, int LDX, float eps) {
+  x += 1ll * blockIdx.x * LDX;
+  r += 1ll * blockIdx.x * N;
+  y += 1ll * blockIdx.x * N;
+  float sum = 0.0f, var = 0.0f;
+  for (int i = threadIdx.x % 32; i < N; i += 32) { const T v = T(float(x[i]) + float(r[i])); sum += float(v); if (threadIdx.x < 32) r[i] = v; }
+  for (int s = 16; s > 0; s /= 2) sum += __shfl_xor_sync(~0u, sum, s);
+  const float mean = sum / N;
+  for (int i = threadIdx.x % 32; i < N; i += 32) { const float v = float(r[i]) - mean; var += v * v; }
+  for (int s = 16; s > 0; s /= 2) var += __shfl_xor_sync(~0u, var, s);
+  const float rstd = rsqrtf(var / N + eps);
+  for (int i = threadIdx.x % 32; i < N; i += 32) y[i] = T((float(r[i]) - mean) * rstd * gamma[i] + (beta ? beta[i] : 0.0f));
+}
