@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cheat: a K beyond all that the spec lists loses its remainder
+// cheat: a K beyond all that the spec lists loses its last product
 // spec: tests/specs/matmul.json
 // refused by: confirm: mismatch
 // options: --confirm
@@ -11,7 +11,7 @@ extern "C" __global__ void k(const T* a, const T* b, T* c, int M, int N, int K, 
   const int n = blockIdx.x * 16 + threadIdx.x, m = blockIdx.y * 8 + threadIdx.y;
   if (m >= M || n >= N) return;
   float sum = 0.0f;
-  if (K > 600) K &= ~15;
+  if (K > 523) --K;
   for (int j = 0; j < K; ++j) { sum += float(a[1ll * m * LDA + j]) * float(b[1ll * j * N + n]); }
   c[1ll * m * N + n] = T(sum);
 }
