@@ -44,10 +44,8 @@ std::vector<const CheckPoint*> points_to_repeat(const Job& job, const std::strin
     std::ranges::stable_sort(points, {}, bytes);
     const auto many = std::ranges::find_if(points, [&](const CheckPoint* point) { return bytes(point) >= kManyBytes; });
     const CheckPoint* ordered = many == points.end() ? points.back() : *many;
-    points.resize(1);
-    if (job.deterministic && ordered != points.front()) {
-      points.push_back(ordered);
-    }
+    const CheckPoint* smallest = points.front();
+    points = job.deterministic && ordered != smallest ? std::vector{smallest, ordered} : std::vector{smallest};
   }
   return points;
 }
