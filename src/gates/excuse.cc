@@ -106,8 +106,8 @@ bool Excuses::apply(Reference& reference, const std::vector<Mismatch>& found, st
     if (!bound->second.ties_of.empty()) {
       excused = ties(reference, index, bound->second, derive_seed(scrub_seed, index)) || excused;
     }
-    const auto most = static_cast<std::int64_t>(bound->second.ill_conditioned * static_cast<double>(output.elements));
-    if (output.by_rms || output.unwritten > 0 || output.wrong > most || !MovedInputs::why_not(job_, index_).empty()) {
+    if (output.by_rms || output.unwritten > 0 || output.wrong > IllConditioned::most(bound->second, output.elements) ||
+        !MovedInputs::why_not(job_, index_).empty()) {
       continue;
     }
     excused = ill_conditioned(reference, index, output, bound->second, derive_seed(scrub_seed, 100 + index)) || excused;

@@ -11,8 +11,10 @@ namespace kf {
 namespace {
 
 // An element that depends on two inputs (x / s at a rounding edge) moves only where both go the right way: one draw
-// misses half of them.
-constexpr std::uint64_t kMostDraws = 12;
+// misses half of them, twelve one in 4096, and a large case has thousands. Where many are left after twelve, they are
+// no jumps.
+constexpr std::uint64_t kFirstDraws = 12, kMostDraws = 48;
+constexpr std::size_t kLeftByChance = 64;  // one in so many of them, or as many as kFew
 // What is moved of a case that is looked at in windows.
 constexpr std::int64_t kMostWindows = 64, kFewestWindows = 8, kMostBytes = 32LL << 20;
 // Equal inputs of narrow types jump together, and a stated share is one of the whole output: a row, or a window, may
@@ -20,12 +22,17 @@ constexpr std::int64_t kMostWindows = 64, kFewestWindows = 8, kMostBytes = 32LL 
 constexpr double kTimesTheShare = 4.0;
 constexpr std::int64_t kFew = 8, kOfARow = 4;
 
+// Chance makes a few of a small output too many for its share.
+std::int64_t few(std::int64_t elements) {
+  return std::clamp<std::int64_t>(elements / kFew, 2, kFew);
+}
+
 std::int64_t times_the_share(const Bound& bound, std::int64_t elements) {
   return static_cast<std::int64_t>(kTimesTheShare * bound.ill_conditioned * static_cast<double>(elements));
 }
 
 std::int64_t most_in_a_row(const Bound& bound, std::int64_t columns) {
-  return std::max({kFew, times_the_share(bound, columns), columns / kOfARow});
+  return std::max({few(columns), times_the_share(bound, columns), columns / kOfARow});
 }
 
 std::int64_t columns_of(const Tensor& tensor) {
@@ -69,6 +76,13 @@ IllConditioned::IllConditioned(Bench& bench, const Job& job, std::int32_t index,
       tensor_(buffers.of().tensors[output]),
       bound_(bound),
       reach_(MovedInputs::reach_of(job, index)) {}
+
+std::int64_t IllConditioned::most(const Bound& bound, std::int64_t elements) {
+  return bound.ill_conditioned == 0
+             ? 0
+             : std::max(few(elements),
+                        static_cast<std::int64_t>(bound.ill_conditioned * static_cast<double>(elements)));
+}
 
 std::map<std::size_t, double> IllConditioned::excused(Reference& reference, std::uint64_t scrub_seed) {
   std::vector<Element> wrong = wrong_elements(reference, scrub_seed);
@@ -198,7 +212,11 @@ std::map<std::size_t, double> IllConditioned::take_jumps(const Window& window, s
            (out <= high || std::abs(out - high) <= element.allowed);
   };
   std::map<std::size_t, double> jumps;
+  const std::size_t by_chance = std::max(static_cast<std::size_t>(kFew), wrong.size() / kLeftByChance);
   for (std::uint64_t draw = 0; draw < kMostDraws && !wrong.empty(); ++draw) {
+    if (draw == kFirstDraws && wrong.size() > by_chance) {
+      break;
+    }
     moved_inputs.reach(tensor_.name, draw, reached);
     std::erase_if(wrong, [&](const Element& element) {
       const bool jumps_here = jumps_there(element);

@@ -18,6 +18,9 @@ class IllConditioned {
   IllConditioned(Bench& bench, const Job& job, std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
                  std::size_t output, const Bound& bound);
 
+  // Of so many elements of an output, how many may be wrong and still be left out: the stated share, or a few.
+  static std::int64_t most(const Bound& bound, std::int64_t elements);
+
   bool whole() const { return reach_.axis.empty(); }
   // Of a case that is looked at whole: the elements that jump, by their row-major index, with the reference's values.
   // None where a row holds too many wrong ones.
