@@ -27,7 +27,7 @@ constexpr std::int64_t kScreenBytes = 2LL << 30;  // of all tensors of a case
 // Generated neighbours of timed cases in a confirmation.
 constexpr std::int64_t kNeighbourBytes = 256LL << 20, kEmulatedNeighbourBytes = 512LL << 10;
 // Small cases of drawn sizes in a confirmation.
-constexpr std::int64_t kDrawnElements = 1LL << 20, kEmulatedDrawnElements = 1LL << 15;
+constexpr DrawnLimits kDrawnLimits{1LL << 20, 1LL << 15}, kEmulatedDrawnLimits{1LL << 15, 1LL << 9};
 constexpr std::size_t kDrawn = 16;
 // Of a case on which halves of inputs are exchanged.
 constexpr std::int64_t kInfluence = 1LL << 20, kEmulatedInfluence = 1LL << 16;
@@ -86,7 +86,7 @@ std::vector<Case> generated(const Spec& spec, const DeviceFacts& facts, const Ev
   std::ranges::move(other_choices(spec, timed, seed, emulated ? kEmulatedNeighbourBytes : kNeighbourBytes),
                     std::back_inserter(made));
   std::ranges::move(drawn_cases(spec, seed_for(settings.secret, Purpose::kConfirm, settings.variant, "sizes", 0),
-                                emulated ? kEmulatedDrawnElements : kDrawnElements, kDrawn),
+                                emulated ? kEmulatedDrawnLimits : kDrawnLimits, kDrawn),
                     std::back_inserter(made));
   if (const std::optional<Case> beyond = emulated ? std::nullopt : beyond_32_bits(spec, timed, facts)) {
     made.push_back(*beyond);

@@ -62,15 +62,31 @@ std::int64_t with_remainder(std::int64_t size, const DrawnAxis& axis, std::size_
   return std::max<std::int64_t>(1, size / kRemainders * kRemainders + tail);
 }
 
+// What kernels usually take a block for each of: rows of an output, and steps of the slice axis where it is no tensor's
+// last dim.
+std::int64_t rows_of(const Spec& spec, const Case& of) {
+  std::int64_t rows = 1;
+  for (const Tensor& tensor : of.tensors) {
+    if (tensor.role != TensorRole::kInput && !tensor.extent.empty() && tensor.elements() > 0) {
+      rows = std::max(rows, tensor.elements() / tensor.extent.back());
+    }
+    const auto slice = std::ranges::find(tensor.dims, spec.reference.slice);
+    if (slice != tensor.dims.end() && slice + 1 != tensor.dims.end()) {
+      rows = std::max(rows, of.axes.at(spec.reference.slice));
+    }
+  }
+  return rows;
+}
+
 // The case with these sizes, the largest halved (what each leaves by its step is kept) until it is small enough.
 std::optional<Case> small_case(const Spec& spec, const Case& of, Map<std::int64_t> sizes,
-                               const Map<std::int64_t>& steps, std::int64_t elements) {
+                               const Map<std::int64_t>& steps, const DrawnLimits& limits) {
   for (;;) {
     OrError<Case> made = varied_case(spec, of, {sizes, {}}, "held_out");
     if (!made) {
       return std::nullopt;
     }
-    if (elements_of(*made) <= elements) {
+    if (elements_of(*made) <= limits.elements && rows_of(spec, *made) <= limits.rows) {
       return std::move(*made);
     }
     const auto largest = std::ranges::max_element(sizes, {}, [](const auto& axis) { return axis.second; });
@@ -84,7 +100,7 @@ std::optional<Case> small_case(const Spec& spec, const Case& of, Map<std::int64_
 
 }  // namespace
 
-std::vector<Case> drawn_cases(const Spec& spec, std::uint64_t seed, std::int64_t elements, std::size_t count) {
+std::vector<Case> drawn_cases(const Spec& spec, std::uint64_t seed, const DrawnLimits& limits, std::size_t count) {
   const auto listed = spec.cases.find("check");
   std::vector<Case> made;
   std::uint64_t state = seed;
@@ -110,9 +126,9 @@ std::vector<Case> drawn_cases(const Spec& spec, std::uint64_t seed, std::int64_t
       remainders[axes[i].name] = kRemainders;
       shares[axes[i].name] = shared;
     }
-    std::optional<Case> drawn = small_case(spec, of, std::move(sizes), remainders, elements);
+    std::optional<Case> drawn = small_case(spec, of, std::move(sizes), remainders, limits);
     if (!drawn) {
-      drawn = small_case(spec, of, std::move(multiples), shares, elements);
+      drawn = small_case(spec, of, std::move(multiples), shares, limits);
     }
     if (drawn && elements_of(*drawn) > 0 && seen.insert(drawn->id.value).second) {
       made.push_back(std::move(*drawn));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: wrong for sizes between those that the spec lists
 // spec: tests/specs/vector_add.json
-// refused by: confirm: mismatch
+// refused by: confirm: mismatch or cliffs: mismatch
 // options: --confirm
 /*kfactory
 { "plan": 1,

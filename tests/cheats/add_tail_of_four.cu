@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: tails of four and five of eight elements are lost
 // spec: tests/specs/vector_add.json
-// refused by: confirm: unwritten, mismatch
+// refused by: confirm: unwritten, mismatch or cliffs: unwritten, mismatch
 // options: --confirm
 /*kfactory
 { "plan": 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: a K beyond all that the spec lists loses its last product
 // spec: tests/specs/matmul.json
-// refused by: confirm: mismatch
+// refused by: confirm: mismatch or cliffs: mismatch
 // options: --confirm
 /*kfactory
 { "plan": 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cheat: rows that leave 9 to 12 of 16 lose their last element
 // spec: tests/specs/softmax.json
-// refused by: confirm: mismatch
+// refused by: confirm: mismatch or cliffs: mismatch
 // options: --confirm
 /*kfactory
 { "plan": 1,

@@ -28,7 +28,7 @@ Spec rows_spec(const std::string& constraints, const std::string& check) {
   return spec ? *spec : Spec{};
 }
 constexpr auto kCheck = R"([{"M": 3, "N": 40}, {"M": 2, "N": 40, "LDX": "N + 3", "with": ["bias"]}])";
-constexpr std::int64_t kPlenty = 1LL << 24;
+constexpr DrawnLimits kPlenty{1LL << 24, 1LL << 24};
 
 TEST(DrawnCases, LeaveEveryTailOfAVectorOverSixteenDraws) {
   const Spec spec = rows_spec("[]", kCheck);
@@ -64,11 +64,12 @@ TEST(DrawnCases, KeepPitchesAndOptionsOfTheCheckCasesInTurn) {
   EXPECT_THAT(seen, testing::ElementsAre(std::pair(0, 2U), std::pair(3, 3U)));
 }
 
-TEST(DrawnCases, KeepToTheElementsAllowed) {
+TEST(DrawnCases, KeepToTheElementsAndRowsAllowed) {
   const Spec spec = rows_spec("[]", kCheck);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    for (const Case& of : drawn_cases(spec, seed, 2000, 16)) {
+    for (const Case& of : drawn_cases(spec, seed, {2000, 20}, 16)) {
       EXPECT_LE(elements_of(of), 2000) << of.id.value;
+      EXPECT_LE(of.axes.at("M"), 20) << of.id.value;
     }
   }
 }
