@@ -110,10 +110,6 @@ TEST(Conformance, TheRecordingCoversEveryCaseThatTheDriverAccepts) {
   std::size_t missing = 0;
   for (const ConformanceCase& one : conformance_cases()) {
     if (one.family == "approximation") continue;
-    // A recording made before there was such a family.
-    if ((one.family == "wmma" || one.family == "oob") &&
-        std::ranges::find(all, one.family, &Recorded::family) == all.end())
-      continue;
     missing += std::ranges::find(all, one.body, &Recorded::body) == all.end();
   }
   // The driver refused 34: cvt.sat that cannot saturate, bf16 with 8-bit integers.
