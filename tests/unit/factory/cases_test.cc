@@ -69,7 +69,7 @@ TEST(ChooseCases, AddsHeldOutAndTimedCasesToAConfirmation) {
     }
   }
   EXPECT_EQ(sets["check"] + sets["time"], 7U);
-  EXPECT_EQ(sets["held_out"], 1U + 12U);  // the spec's own, and generated neighbours
+  EXPECT_EQ(sets["held_out"], 1U + 12U + 16U);  // its own, neighbours, and sizes drawn
   EXPECT_EQ(to_string(chosen.checked),
             "4 check cases, 1 held-out cases, 28 generated cases, 3 timed "
             "cases");

@@ -200,7 +200,7 @@ TEST_F(EvaluationTest, ConfirmsWithOtherSeedsHeldOutCasesAndTimedShapes) {
     }
   }
   EXPECT_EQ(confirmed_cases, 4U + 3U + held_out_cases);
-  EXPECT_EQ(held_out_cases, 1U + 12U);  // the spec's own, and generated neighbours of its timed ones
+  EXPECT_EQ(held_out_cases, 1U + 12U + 16U);  // its own, neighbours of its timed ones, and sizes drawn
   EXPECT_TRUE(held_out);
   EXPECT_TRUE(timed);
 }
