@@ -248,7 +248,7 @@ class Secrets(Case):
         self.call("run", SPEC, "--device", "none", "--replay", self.replay(), "--out", "out", code=3)
         import sqlite3
         database = sqlite3.connect(self.folder / "out/ledger.sqlite")
-        started = json.loads(database.execute("SELECT json FROM record WHERE stage = 'run' ORDER BY sequence LIMIT 1").fetchone()[0])
+        started = json.loads(database.execute("SELECT json FROM record WHERE stage = 'run' AND json LIKE '%\"event\":\"started\"%'").fetchone()[0])
         database.close()
         secret = started["secret"]
         self.assertEqual(len(secret), 64)
