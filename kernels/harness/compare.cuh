@@ -139,17 +139,25 @@ KF_FN i64 locate(const Comparison& of, i64 index, i64* coordinate) {
   return offset;
 }
 
+// Whether an element still holds what was there before anything wrote it. `offset`: from the tensor, in elements.
+KF_FN bool holds_poison(const Comparison& of, u64 bits, i64 offset) {
+  const int bytes = of.layout.bytes;
+  return bits == poison_at(of.poison_seed, static_cast<u64>(of.base_offset + offset * bytes), bytes);
+}
+
 // Judges one element and adds it to `damage`. True: it is wrong.
 KF_FN bool compare_element(const Comparison& of, const u8* out, const double* reference, const double* condition,
                            i64 index, Damage& damage) {
   i64 coordinate[kMaxRank];
   const i64 offset = locate(of, index, coordinate);
-  const int bytes = of.layout.bytes;
-  const u64 bits = load_element(out, offset, bytes);
-  const bool unwritten = bits == poison_at(of.poison_seed, static_cast<u64>(of.base_offset + offset * bytes), bytes);
-  const Judgement found = of.only_unwritten
-                              ? Judgement{true, unwritten, false, 0.0, unwritten ? double_of(kInfinity) : 0.0}
-                              : judge(of, reference[index], of.has_condition ? condition[index] : 0.0, bits);
+  const u64 bits = load_element(out, offset, of.layout.bytes);
+  Judgement found{true, false, false, 0.0, 0.0};
+  if (!of.only_unwritten) {
+    found = judge(of, reference[index], of.has_condition ? condition[index] : 0.0, bits);
+  } else if (holds_poison(of, bits, offset)) {
+    found.wrong = true;
+    found.ratio = double_of(kInfinity);
+  }
   if (!found.judged) {
     return false;
   }
@@ -163,6 +171,7 @@ KF_FN bool compare_element(const Comparison& of, const u8* out, const double* re
   if (!found.wrong) {
     return false;
   }
+  const bool unwritten = of.only_unwritten || holds_poison(of, bits, offset);  // costs more than the judgement
   damage.wrong += 1;
   damage.class_errors += found.class_error && !unwritten;
   damage.unwritten += unwritten;
