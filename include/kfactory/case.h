@@ -27,7 +27,10 @@ struct Tensor {
 
   std::int64_t elements() const;    // product of extents; 1 for rank 0
   std::int64_t span_bytes() const;  // from the first to one past the last element; 0 when empty
+  // The least shift of its base that `align` allows, for launches that must not count on more; kAllocationAlign: none.
+  std::int64_t shift_step() const;
 };
+inline constexpr std::int64_t kAllocationAlign = 256;  // bytes; of every allocation
 
 // How far an output may be from the float64 reference, per element:
 //   |out - ref| <= ulp * ulp_dtype(ref) + acc * eps_acc * cond

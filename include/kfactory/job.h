@@ -118,8 +118,8 @@ struct CheckReport {
 struct AdmissionRow {
   std::string name, expected, found;
   bool ok = true;
-  bool tried =
-      true;  // false: it could not be; `found` says why and what to add, and `ok` whether that refuses the spec
+  // false: it could not be; `found` says why and what to add, and `ok` whether that refuses the spec.
+  bool tried = true;
 };
 // What an integer output holds over all checks of a job. Whether that is a gap depends on what the spec allows, which a
 // job does not know.

@@ -139,8 +139,8 @@ struct Arg {
   std::uint64_t bits = 0;  // kScalar: little-endian value
   int width = 8;           // bytes
   std::string scalar;      // kScalar: the spec's scalar that it holds; empty: an integer expression
-  Dtype type =
-      Dtype::kInt64;  // of such a scalar as the kernel takes it; unsigned ones as the signed type of their width
+  // Of such a scalar as the kernel takes it; unsigned ones as the signed type of their width.
+  Dtype type = Dtype::kInt64;
 };
 
 struct LaunchFlags {

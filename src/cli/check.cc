@@ -64,27 +64,28 @@ void print(Console& console, const Spec& spec, const SpecCheck& check, bool with
   for (const std::string& problem : check.problems) {
     console.line("wrong: " + problem, Ink::kBad);
   }
-  if (!check.admission) {
+  const std::optional<AdmissionReport>& report = check.admission.report;
+  if (!report) {
     print_warnings(console, check.warnings);
     if (!check.problems.empty()) {
       console.line("not sound: what is wrong stands above; admission not run", Ink::kBad);
     } else if (with_device) {
-      console.line("not admitted: admission could not run: " + check.admission_not_run, Ink::kBad);
+      console.line("not admitted: admission could not run: " + check.admission.why_not, Ink::kBad);
     } else {
-      console.line("admission not run: " + check.admission_not_run +
+      console.line("admission not run: " + check.admission.why_not +
                    "; nothing is wrong as far as can be seen without");
     }
     return;
   }
-  print_rows(console, check.admission->rows);
+  print_rows(console, report->rows);
   print_warnings(console, check.warnings);
-  const std::vector<AdmissionRow>& rows = check.admission->rows;
+  const std::vector<AdmissionRow>& rows = report->rows;
   const auto untried = std::ranges::count_if(rows, [](const AdmissionRow& row) { return row.ok && !row.tried; });
   const std::string but =
       untried == 0 ? "" : ", though not everything could be tried: each row that is NOT TRIED says why";
-  console.line(check.admission->admitted ? "admitted" + but
-                                         : "not admitted: each row that is NOT AS IT MUST BE says what to change",
-               check.admission->admitted ? Ink::kGood : Ink::kBad);
+  console.line(
+      report->admitted ? "admitted" + but : "not admitted: each row that is NOT AS IT MUST BE says what to change",
+      report->admitted ? Ink::kGood : Ink::kBad);
 }
 
 }  // namespace
@@ -113,10 +114,12 @@ int check_command(Session& session) {
   if (session.stop.stop_requested()) {
     return exits::kInterrupted;
   }
-  if (!check.problems.empty() || check.not_run == NotRun::kSpec || (check.admission && !check.admission->admitted)) {
+  const Admission& admission = check.admission;
+  const bool refused = admission.not_run == NotRun::kSpec || (admission.report && !admission.report->admitted);
+  if (!check.problems.empty() || refused) {
     return exits::kUsage;
   }
-  return check.not_run == NotRun::kRig ? exits::kCannotGoOn : exits::kDone;
+  return admission.not_run == NotRun::kRig ? exits::kCannotGoOn : exits::kDone;
 }
 
 }  // namespace kf

@@ -139,12 +139,12 @@ std::string eval_report(const Spec& spec, const std::string& candidate, const st
 std::string check_report(const Spec& spec, const SpecCheck& check, const ReportedDevice& device) {
   Json json{{"kfactory_check", 1},  {"spec", spec.name},    {"device", device_json(device)},
             {"cases", check.cases}, {"built", check.built}, {"problems", check.problems}};
-  json["admission"] = check.admission ? Json::parse(admission_json(*check.admission)) : Json(nullptr);
-  if (check.admission) {
+  if (check.admission.report) {
+    json["admission"] = Json::parse(admission_json(*check.admission.report));
     json["admission"].erase("ranges");  // what some of the warnings are made of
-  }
-  if (!check.admission) {
-    json["admission_not_run"] = check.admission_not_run;
+  } else {
+    json["admission"] = nullptr;
+    json["admission_not_run"] = check.admission.why_not;
   }
   json["warnings"] = Json::array();
   for (const AdmissionRow& warning : check.warnings) {

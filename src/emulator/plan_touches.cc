@@ -18,7 +18,6 @@ void PlanTouches::start(std::size_t launch) {
 
 void PlanTouches::end(bool waited, bool before_trigger, OldValues replaced) {
   order_.end(now_, waited, before_trigger);
-  replaced_.resize(now_);
   replaced_.push_back(std::move(replaced));
 }
 

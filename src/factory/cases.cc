@@ -2,7 +2,6 @@
 #include "cases.h"
 
 #include <algorithm>
-#include <bit>
 #include <set>
 
 #include "drawn_cases.h"
@@ -137,12 +136,11 @@ void move_probes(std::vector<Case>& check, ChosenCases& chosen) {
 // Whether base addresses move: each tensor by multiples of its own alignment (src/gates/bench.cc), of which this is the
 // smallest. 0 where the spec promises everything that an allocation has.
 std::int64_t allowed_shift(const Case& of) {
-  std::int64_t shift = 256;
+  std::int64_t shift = kAllocationAlign;
   for (const Tensor& tensor : of.tensors) {
-    const bool power = tensor.align > 0 && std::has_single_bit(static_cast<std::uint64_t>(tensor.align));
-    shift = std::min(shift, power ? std::max<std::int64_t>(tensor.align, size_in_bytes(tensor.dtype)) : 256);
+    shift = std::min(shift, tensor.shift_step());
   }
-  return shift < 256 ? shift : 0;
+  return shift < kAllocationAlign ? shift : 0;
 }
 
 // What full-size contents are drawn from besides the case's own family: mixed inside one tensor where an input lists

@@ -104,17 +104,15 @@ SpecCheck check_spec(const Factory& factory, std::int32_t compile_jobs, std::sto
       }
     }
     if (result.problems.empty()) {
-      Admission admission = admit_with(factory, jobs, stop);
-      result.admission = std::move(admission.report);
-      result.not_run = admission.not_run;
-      result.admission_not_run = std::move(admission.why_not);
+      result.admission = admit_with(factory, jobs, stop);
     }
   } catch (const Interrupted&) {
     result.problems.emplace_back("interrupted");
   } catch (const Fatal& fatal) {
     result.problems.emplace_back(fatal.what());
   }
-  result.warnings = spec_gaps(spec, result.admission ? result.admission->ranges : std::vector<OutputRange>());
+  result.warnings =
+      spec_gaps(spec, result.admission.report ? result.admission.report->ranges : std::vector<OutputRange>());
   return result;
 }
 

@@ -33,9 +33,7 @@ struct SpecCheck {
   std::vector<std::string> problems;  // empty: nothing is wrong
   // What the cases cannot tell from right, and what to add: name, what would be there, what is. They refuse nothing.
   std::vector<AdmissionRow> warnings;
-  std::optional<AdmissionReport> admission;
-  NotRun not_run = NotRun::kNo;
-  std::string admission_not_run;  // why, where it was not
+  Admission admission;
 };
 
 // Compiles the reference and the CUDA baselines for every case; then, where there is a device, admits the spec: null

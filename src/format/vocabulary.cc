@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 namespace kf {
 namespace {
@@ -85,6 +86,11 @@ std::int64_t Tensor::span_bytes() const {
     last += (extent[dim] - 1) * stride[dim];
   }
   return (last + 1) * size_in_bytes(dtype);
+}
+
+std::int64_t Tensor::shift_step() const {
+  const bool power = align > 0 && std::has_single_bit(static_cast<std::uint64_t>(align));
+  return power ? std::min(std::max<std::int64_t>(align, size_in_bytes(dtype)), kAllocationAlign) : kAllocationAlign;
 }
 
 std::int64_t bytes_of(const Case& of) {

@@ -31,11 +31,6 @@ constexpr std::size_t kEmulatedNumbers = 8;  // points; each takes six launches
 // Where a constant may be the right answer.
 constexpr std::array<std::string_view, 3> kFlatFamilies{"zero", "zeros_signed", "constant"};
 
-std::uint64_t seed_at(const CheckPoint& point, std::size_t index) {
-  return index < point.seeds.size() ? point.seeds[index]
-                                    : derive_seed(point.seeds.empty() ? 0 : point.seeds[0], 900 + index);
-}
-
 std::string baseline_name(const Job& job) {
   const std::string& name = job.arms[0].name;
   return "baseline " + (name.starts_with("baseline:") ? name.substr(name.find(':') + 1) : name);
@@ -173,7 +168,7 @@ class Admission {
 
   // Orders of summation, conditioning and exactness, on every family of the smaller cases.
   void numbers() {
-    AdmissionNumbers numbers(bench_, job_, checker_.reference(), trial_.modules());
+    AdmissionNumbers numbers(bench_, job_, checker_.reference(), trial_);
     std::size_t left = bench_.device().facts().kind == "emulator" ? kEmulatedNumbers : job_.checks.size();
     for (const CheckPoint& point : job_.checks) {
       if (left > 0 && bytes_of(case_of(point)) <= kNullBytes && has_orders(point.case_index)) {
@@ -201,11 +196,6 @@ class Admission {
       report_.rows.push_back(std::move(added));
     }
   }
-
-  std::vector<Mismatch> judged(const CheckPoint& point, const CaseBuffers& buffers, std::uint64_t seed) {
-    return trial_.judged(point, buffers, seed, derive_seed(seed, 71));
-  }
-  static bool all_pass(const std::vector<Mismatch>& outputs) { return Trial::all_pass(outputs); }
 
   // ---- null candidates: outputs as a kernel without work could leave them --------------------------
 
@@ -278,7 +268,7 @@ class Admission {
     if (!outputs) {
       return {};
     }
-    const bool refused = !all_pass(*outputs);
+    const bool refused = !Trial::all_pass(*outputs);
     row("null candidate: " + null.name + ", on " + case_of(point).id.value + " (" + point.family + ")", "refused",
         refused ? "refused"
                 : "passed: the tolerance or the data cannot tell it from an answer; tighten the one or choose "
@@ -304,7 +294,7 @@ class Admission {
     }
     std::optional<std::vector<Mismatch>> outputs;
     if (applies) {
-      outputs = judged(point, buffers, seed);
+      outputs = trial_.judged(point, buffers, seed, derive_seed(seed, 71));
       buffers.scrub_outputs(derive_seed(seed, 74));
     }
     return outputs;
@@ -341,13 +331,13 @@ class Admission {
     if (input == output || from.dtype != to.dtype || from.extent != to.extent) {
       return std::nullopt;
     }
-    return trial_.read_elements(buffers, input);
+    return read_elements(bench_, buffers, input);
   }
   std::optional<Bytes> other_answer(const CheckPoint& point, std::uint64_t seed, std::size_t index) {
     CaseBuffers buffers = trial_.prepared(point, seed);
     bench_.must(trial_.run_baseline(buffers, trial_.plan_of(point)),
                 "running the baseline on " + case_of(point).id.value);
-    return trial_.read_elements(buffers, index);
+    return read_elements(bench_, buffers, index);
   }
 
   Bench& bench_;

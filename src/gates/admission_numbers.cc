@@ -65,12 +65,10 @@ bool AdmissionNumbers::is_index(const Tensor& tensor) const {
 }
 
 void AdmissionNumbers::look_at(const CheckPoint& point) {
-  const Case& of = job_.cases[static_cast<std::size_t>(point.case_index)];
-  const ResolvedPlan& plan = job_.arms[0].plans[static_cast<std::size_t>(point.case_index)];
-  const std::uint64_t seed = derive_seed(point.seeds.empty() ? 0 : point.seeds[0], 1200);
-  const Contents contents{point.family, seed, &job_.families};
-  CaseBuffers buffers(bench_, of, plan.workspaces, 0);
-  buffers.renew(contents, derive_seed(seed, 1));
+  const Case& of = trial_.case_of(point);
+  const std::uint64_t seed = derive_seed(seed_at(point, 0), 1200);
+  const Contents contents = trial_.contents(point, seed);
+  CaseBuffers buffers = trial_.prepared(point, seed);
   std::string why_not = MovedInputs::why_not(job_, point.case_index);
   if (why_not.empty() && !MovedInputs::reach_of(job_, point.case_index).axis.empty()) {
     why_not = "the case is large";
@@ -79,9 +77,7 @@ void AdmissionNumbers::look_at(const CheckPoint& point) {
   if (why_not.empty()) {
     moved_inputs.emplace(bench_, job_, point.case_index, buffers, contents, derive_seed(seed, 2));
   }
-  bench_.must(bench_.device().run(bench_.must(baseline_.of(plan), "loading the baseline"), plan, buffers.tensors(),
-                                  buffers.workspaces(), {}),
-              "running the baseline on " + of.id.value);
+  bench_.must(trial_.run_baseline(buffers, trial_.plan_of(point)), "running the baseline on " + of.id.value);
   for (std::size_t i = 0; i < of.tensors.size(); ++i) {
     const Tensor& tensor = of.tensors[i];
     if (tensor.role == TensorRole::kInput || tensor.elements() == 0 || is_index(tensor)) {
@@ -124,8 +120,7 @@ std::vector<AdmissionNumbers::Answers> AdmissionNumbers::answers(const CheckPoin
     ++index;
   }
   order(index, "the baseline");
-  const Bytes span = bench_.must(bench_.device().read(buffers.tensors()[output], 0, tensor.span_bytes()), "reading");
-  found.push_back({index, decode_elements(dense_elements(span, tensor), tensor.dtype)});
+  found.push_back({index, decode_elements(read_elements(bench_, buffers, output), tensor.dtype)});
   return found;
 }
 

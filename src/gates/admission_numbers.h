@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "gates/launch_check.h"
+#include "gates/trial.h"
 
 namespace kf {
 
@@ -14,8 +14,8 @@ namespace kf {
 // order must give the reference, rounded. Integers have no bound: of them only ill-conditioned elements are counted.
 class AdmissionNumbers {
  public:
-  AdmissionNumbers(Bench& bench, const Job& job, Reference& reference, Modules& baseline)
-      : bench_(bench), job_(job), reference_(reference), baseline_(baseline) {}
+  AdmissionNumbers(Bench& bench, const Job& job, Reference& reference, Trial& trial)
+      : bench_(bench), job_(job), reference_(reference), trial_(trial) {}
 
   void look_at(const CheckPoint& point);
   std::vector<AdmissionRow> rows() const;
@@ -56,7 +56,7 @@ class AdmissionNumbers {
   Bench& bench_;
   const Job& job_;
   Reference& reference_;
-  Modules& baseline_;
+  Trial& trial_;
   std::vector<Order> orders_;
   Map<Output> outputs_;
 };

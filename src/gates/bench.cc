@@ -2,7 +2,6 @@
 #include "gates/bench.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -21,15 +20,13 @@ std::vector<std::size_t> order_of(std::size_t count, std::uint64_t seed) {
   return order;
 }
 
-constexpr std::int64_t kAllocation = 256;  // what an allocation is aligned to
-
 // Where the base of a tensor lies, modulo an allocation's alignment: some tensors of a launch are shifted, some are
 // not, so that a kernel that looks at one pointer's alignment learns nothing of the others'. A tensor moves by a
 // multiple of its own alignment, half of the time an odd one: it is aligned to that and to nothing more. With seed 0
 // each moves by its alignment.
 std::int64_t shift_of(const Tensor& tensor, std::size_t index, std::size_t count, std::uint64_t seed) {
-  const std::int64_t step = shift_step(tensor);
-  if (step >= kAllocation) {
+  const std::int64_t step = tensor.shift_step();
+  if (step >= kAllocationAlign) {
     return 0;
   }
   if (seed == 0) {
@@ -40,20 +37,20 @@ std::int64_t shift_of(const Tensor& tensor, std::size_t index, std::size_t count
   if ((bits & all) != 0 && (bits >> (index % 64) & 1) == 0) {
     return 0;
   }
-  const auto places = static_cast<std::uint64_t>(kAllocation / step);
+  const auto places = static_cast<std::uint64_t>(kAllocationAlign / step);
   return step * static_cast<std::int64_t>(1 + derive_seed(seed, 1001 + index) % (places - 1));
 }
 
 }  // namespace
 
-std::int64_t shift_step(const Tensor& tensor) {
-  const bool power = tensor.align > 0 && std::has_single_bit(static_cast<std::uint64_t>(tensor.align));
-  return power ? std::max<std::int64_t>(tensor.align, size_in_bytes(tensor.dtype)) : kAllocation;
-}
-
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t use) {
   std::uint64_t state = seed + use * 0x9e3779b97f4a7c15ULL;  // word number `use` of the seed's sequence
   return splitmix64(state);
+}
+
+std::uint64_t seed_at(const CheckPoint& point, std::size_t index) {
+  return index < point.seeds.size() ? point.seeds[index]
+                                    : derive_seed(point.seeds.empty() ? 0 : point.seeds[0], 900 + index);
 }
 
 void Bench::note(const DeviceFault& fault) {

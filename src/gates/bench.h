@@ -17,6 +17,8 @@ struct RigFailure {
 
 // splitmix64 of a seed and a purpose: independent streams from the few seeds that a job carries.
 std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t use);
+// Of a check point, whether or not it lists so many.
+std::uint64_t seed_at(const CheckPoint& point, std::size_t index);
 
 // Poison holds NaN or large finite values by its seed's lowest bit (kernels/harness/poison.cuh).
 constexpr std::uint64_t nan_poison(std::uint64_t seed) {
@@ -91,9 +93,6 @@ struct Contents {
   // The tensor's own family: `family` where the spec lists it for this input, else its first one.
   TensorFill of(const Tensor& tensor, std::size_t index) const;
 };
-
-// The least shift of a base that the spec's `align` of the tensor allows; 256 or more: none.
-std::int64_t shift_step(const Tensor& tensor);
 
 // One allocation for each tensor and workspace of a launch. Released with it unless the device is dead.
 class CaseBuffers {

@@ -20,11 +20,6 @@ Gate gate_of(const Job& job, Gate gate) {
   return job.kind == Job::Kind::kConfirm ? Gate::kConfirm : gate;
 }
 
-std::uint64_t seed_at(const CheckPoint& point, std::size_t index) {
-  return index < point.seeds.size() ? point.seeds[index]
-                                    : derive_seed(point.seeds.empty() ? 0 : point.seeds[0], 900 + index);
-}
-
 // The checks on which the repeat gate goes on: one a case, of cases small enough; on an emulator, where each launch
 // costs seconds, only the smallest case, and where the spec promises determinism the smallest one with enough elements
 // for several blocks to add up something in an order of their own.

@@ -123,14 +123,11 @@ std::int64_t IllConditioned::plausible(Reference& reference, std::uint64_t scrub
 std::vector<IllConditioned::Element> IllConditioned::wrong_elements(Reference& reference, std::uint64_t scrub_seed) {
   std::vector<Element> wrong;
   const auto seen = [&](const Window& part, const std::vector<double>& wanted, const std::vector<double>& conditions) {
-    const Tensor tensor = part_of(tensor_, part);
-    const Bytes span = bench_.must(
-        bench_.device().read(buffers_.tensors()[output_], offset_in(tensor_, part), tensor.span_bytes()), "reading");
-    const std::vector<double> elements = decode_elements(dense_elements(span, tensor), tensor.dtype);
+    const std::vector<double> elements = decode_elements(read_elements(bench_, buffers_, output_, part), tensor_.dtype);
     const Cut cut(tensor_, part);
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const double allowed =
-          allowed_error(bound_, tensor.dtype, wanted[i], conditions.empty() ? wanted[i] : conditions[i]);
+          allowed_error(bound_, tensor_.dtype, wanted[i], conditions.empty() ? wanted[i] : conditions[i]);
       if (std::isfinite(elements[i]) && std::isfinite(wanted[i]) && !(std::abs(elements[i] - wanted[i]) <= allowed)) {
         wrong.push_back({cut.in_whole(static_cast<std::int64_t>(i)), elements[i], wanted[i], allowed});
       }

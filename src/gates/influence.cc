@@ -42,7 +42,7 @@ class Influence {
         reference_(reference),
         point_(point),
         of_(job.cases[static_cast<std::size_t>(point.case_index)]),
-        seed_(derive_seed(point.seeds.empty() ? 0 : point.seeds[0], 1300)),
+        seed_(derive_seed(seed_at(point, 0), 1300)),
         contents_{point.family, seed_, &job.families},
         buffers_(bench, of_, no_workspaces_, 0) {
     buffers_.renew(contents_, derive_seed(seed_, 1));

@@ -159,9 +159,7 @@ Digest LaunchChecker::elements_digest(const CaseBuffers& buffers, std::size_t in
   if (tensor.elements() == 0) {
     return {};
   }
-  const Bytes span =
-      bench_.must(bench_.device().read(buffers.tensors()[index], 0, tensor.span_bytes()), "reading outputs");
-  return sha256(dense_elements(span, tensor));
+  return sha256(read_elements(bench_, buffers, index));
 }
 
 }  // namespace kf

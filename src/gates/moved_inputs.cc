@@ -69,13 +69,10 @@ MovedInputs::MovedInputs(Bench& bench, const Job& job, std::int32_t index, const
       reference_(bench, job, wide_variant(job)->arm) {}
 
 void MovedInputs::move(std::size_t input, std::uint64_t seed, bool mirrored) {
-  const Tensor& whole = launch_.of().tensors[input];
-  const Tensor from = part_of(whole, window_);
+  const Dtype dtype = launch_.of().tensors[input].dtype;
   const Tensor& to = wide_.tensors[input];
-  const Bytes narrow = bench_.must(
-      bench_.device().read(launch_.tensors()[input], offset_in(whole, window_), from.span_bytes()), "reading");
-  std::vector<double> values = decode_elements(dense_elements(narrow, from), from.dtype);
-  if (is_floating(from.dtype)) {
+  std::vector<double> values = decode_elements(read_elements(bench_, launch_, input, window_), dtype);
+  if (is_floating(dtype)) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = moved(values[i], (derive_seed(seed, i) & 1) != (mirrored ? 1U : 0U));
     }

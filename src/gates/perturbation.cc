@@ -93,7 +93,7 @@ std::vector<const CheckPoint*> points_to_disturb(const Job& job, const std::stri
 
 std::optional<Verdict> check_disturbed(LaunchChecker& checker, const Job& job, const CheckPoint& point, int number,
                                        const std::string& device_kind, Gate gate, bool right_so_far) {
-  const std::uint64_t seed = point.seeds.empty() ? 0 : point.seeds[0];
+  const std::uint64_t seed = seed_at(point, 0);
   LaunchCheck launch;
   launch.gate = gate;
   launch.case_index = point.case_index;

@@ -50,7 +50,7 @@ std::vector<OutputRange> output_ranges(Bench& bench, const Job& job, Reference& 
       continue;
     }
     const std::vector<Workspace> no_workspaces;
-    const std::uint64_t seed = point.seeds.empty() ? 0 : point.seeds[0];
+    const std::uint64_t seed = seed_at(point, 0);
     const Contents contents{point.family, seed, &job.families};
     CaseBuffers buffers(bench, of, no_workspaces, 0);
     buffers.renew(contents, derive_seed(seed, 1400));

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "gates/damage.h"
+#include "gates/elements.h"
 #include "gates/excuse.h"
 #include "gates/unwritten.h"
 
@@ -158,7 +159,7 @@ void Reference::scrub_part(const Part& part, std::uint64_t scrub_seed) {
 
 template <class Use>
 void Reference::for_each_part(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
-                              std::uint64_t scrub_seed, const Window& window, const Use& use) {
+                              std::uint64_t scrub_seed, const Use& use) {
   if (static_cast<std::size_t>(index) >= arm_.plans.size()) {
     fail("the job has no reference for case " + buffers.of().id.value);
   }
@@ -166,16 +167,12 @@ void Reference::for_each_part(std::int32_t index, const CaseBuffers& buffers, co
   std::int64_t first = 0;
   for (bool last = false; !last;) {
     Part part = slice_at(plan, buffers.of(), first);
-    const bool outside = !window.axis.empty() && !part.axis.empty() &&
-                         (first + part.extent <= window.first || first >= window.first + window.extent);
-    if (!outside) {
-      for (const Tensor& tensor : part.slice->tensors) {
-        add_tensor(part, tensor, buffers, contents, scrub_seed);
-      }
-      run_part(part, buffers);
-      use(part);
-      scrub_part(part, scrub_seed);
+    for (const Tensor& tensor : part.slice->tensors) {
+      add_tensor(part, tensor, buffers, contents, scrub_seed);
     }
+    run_part(part, buffers);
+    use(part);
+    scrub_part(part, scrub_seed);
     first += part.extent;
     last = part.last;
   }
@@ -214,23 +211,16 @@ CompareRequest Reference::request_for(const Part& part, const CaseBuffers& buffe
                                       const Contents& contents, Strictness strictness) const {
   const Case& whole = buffers.of();
   const Tensor& tensor = whole.tensors[output];
-  const auto computed = [&](const std::string& name, const std::string& what) {
-    const std::size_t at = index_of(*part.slice, name);
-    if (at == part.slice->tensors.size()) {
-      fail("the reference does not compute " + what);
-    }
-    return part.tensors[at];
-  };
   CompareRequest request;
   request.out = buffers.tensors()[output];
   request.tensor = &tensor;
-  request.ref = request.condition = computed(tensor.name, "output " + tensor.name);
+  request.ref = request.condition = part.tensors[computed(part, tensor.name)];
   if (const auto bound = job_.bounds.find(tensor.name); bound != job_.bounds.end()) {
     const bool exact = strictness == Strictness::kAsTheFamilyWants && wants_exact(bound->second, contents.family);
     request.bound = exact ? exact_bound(tensor.dtype) : bound->second;
   }
   if (!request.bound.condition.empty()) {
-    request.condition = computed(request.bound.condition, request.bound.condition);
+    request.condition = part.tensors[computed(part, request.bound.condition)];
     request.has_condition = true;
   }
   request.slice_dim = dim_of_axis(tensor, part.axis);
@@ -284,7 +274,7 @@ std::vector<Mismatch> Reference::compare_once(std::int32_t index, const CaseBuff
       found.back().wrong.output = found.back().holes.output = whole.tensors[i].name;
     }
   }
-  for_each_part(index, buffers, contents, scrub_seed, {}, [&](const Part& part) {
+  for_each_part(index, buffers, contents, scrub_seed, [&](const Part& part) {
     for (std::size_t n = 0; n < outputs.size(); ++n) {
       if (whole.tensors[outputs[n]].elements() > 0) {
         compare_part(request_for(part, buffers, outputs[n], contents, strictness), found[n]);
@@ -306,33 +296,38 @@ std::vector<Mismatch> Reference::compare_once(std::int32_t index, const CaseBuff
   return result;
 }
 
+std::size_t Reference::computed(const Part& part, const std::string& name) {
+  const std::size_t at = index_of(*part.slice, name);
+  if (at == part.slice->tensors.size()) {
+    fail("the reference does not compute output " + name);
+  }
+  return at;
+}
+
+std::vector<double> Reference::values_of(const Part& part, std::size_t at, Form form) {
+  const std::int64_t bytes = part.slice->tensors[at].span_bytes();
+  return read_values(bench_.must(bench_.device().read(part.tensors[at], 0, bytes), "reading the reference"), form);
+}
+
 std::vector<double> Reference::values(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
-                                      const std::string& output, std::uint64_t scrub_seed, Form form,
-                                      const Window& window) {
+                                      const std::string& output, std::uint64_t scrub_seed, Form form) {
   std::vector<double> values;
-  for_each_part(index, buffers, contents, scrub_seed, window, [&](const Part& part) {
-    const std::size_t ref = index_of(*part.slice, output);
-    if (ref == part.slice->tensors.size()) {
-      fail("the reference does not compute output " + output);
-    }
+  for_each_part(index, buffers, contents, scrub_seed, [&](const Part& part) {
+    const std::size_t ref = computed(part, output);
     const Tensor& tensor = part.slice->tensors[ref];
-    const std::vector<double> slice = read_values(
-        bench_.must(bench_.device().read(part.tensors[ref], 0, tensor.span_bytes()), "reading the reference"), form);
+    const std::vector<double> slice = values_of(part, ref, form);
     const int dim = dim_of_axis(tensor, part.axis);
-    // Rows of the slice to their places in the result: all dims behind the cut one are contiguous in both.
+    const std::int64_t whole = dim < 0 ? 0 : buffers.of().axes.at(part.axis);
+    // Rows of the slice to their places in the whole: all dims behind the cut one are contiguous in both.
     std::int64_t inner = 1, outer = 1;
     for (int d = 0; d < static_cast<int>(tensor.extent.size()); ++d) {
       (d < dim ? outer : inner) *= d == dim ? 1 : tensor.extent[static_cast<std::size_t>(d)];
     }
-    const bool cut = dim >= 0 && !window.axis.empty();
-    const std::int64_t extent = dim < 0 ? 1 : part.extent, at = dim < 0 ? 0 : part.first;
-    const std::int64_t begin = cut ? window.first : 0;
-    const std::int64_t total = cut ? window.extent : dim < 0 ? 1 : buffers.of().axes.at(part.axis);
-    const std::int64_t from = std::max(at, begin), to = std::min(at + extent, begin + total);
+    const std::int64_t extent = dim < 0 ? 1 : part.extent, total = dim < 0 ? 1 : whole;
     values.resize(static_cast<std::size_t>(outer * total * inner));
-    for (std::int64_t o = 0; o < outer && (to - from) * inner > 0; ++o) {
-      std::copy_n(slice.begin() + (o * extent + from - at) * inner, (to - from) * inner,
-                  values.begin() + (o * total + from - begin) * inner);
+    for (std::int64_t o = 0; o < outer && extent * inner > 0; ++o) {
+      std::copy_n(slice.begin() + o * extent * inner, extent * inner,
+                  values.begin() + (o * total + (dim < 0 ? 0 : part.first)) * inner);
     }
   });
   return values;
@@ -341,18 +336,18 @@ std::vector<double> Reference::values(std::int32_t index, const CaseBuffers& buf
 void Reference::each_slice(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
                            const std::string& output, const std::string& condition, std::uint64_t scrub_seed,
                            const Seen& seen) {
-  for_each_part(index, buffers, contents, scrub_seed, {}, [&](const Part& part) {
-    const auto of = [&](const std::string& name) {
-      const std::size_t at = index_of(*part.slice, name);
-      if (at == part.slice->tensors.size()) {
-        fail("the reference does not compute " + name);
-      }
-      return read_values(bench_.must(bench_.device().read(part.tensors[at], 0, part.slice->tensors[at].span_bytes()),
-                                     "reading the reference"),
-                         Form::kFloat64);
-    };
+  for_each_part(index, buffers, contents, scrub_seed, [&](const Part& part) {
+    const auto of = [&](const std::string& name) { return values_of(part, computed(part, name), Form::kFloat64); };
     seen({part.axis, part.first, part.extent}, of(output), condition.empty() ? std::vector<double>{} : of(condition));
   });
+}
+
+Bytes read_elements(Bench& bench, const CaseBuffers& buffers, std::size_t index, const Window& window) {
+  const Tensor& whole = buffers.of().tensors[index];
+  const Tensor part = part_of(whole, window);
+  return dense_elements(
+      bench.must(bench.device().read(buffers.tensors()[index], offset_in(whole, window), part.span_bytes()), "reading"),
+      part);
 }
 
 }  // namespace kf

@@ -20,6 +20,9 @@ struct Window {
 Tensor part_of(Tensor whole, const Window& window);
 std::int64_t offset_in(const Tensor& whole, const Window& window);
 
+// The elements of one tensor of a launch, or of its part in a window, dense and row-major, as its buffer holds them.
+Bytes read_elements(Bench& bench, const CaseBuffers& buffers, std::size_t index, const Window& window = {});
+
 // The float64 reference of a job's cases. It runs after the launch that it judges, on the same contents, and leaves
 // nothing behind: its buffers are poisoned again before they are released.
 class Reference {
@@ -37,11 +40,9 @@ class Reference {
 
   // How the elements of an output lie in its buffer, which has eight bytes for each.
   enum class Form : std::uint8_t { kFloat64, kFloat32, kFloat32Pairs };
-  // The reference's own values of one output or condition (of a window along the axis of its slices), dense and
-  // row-major, on the host.
+  // The reference's own values of one output or condition, dense and row-major, on the host.
   std::vector<double> values(std::int32_t index, const CaseBuffers& buffers, const Contents& contents,
-                             const std::string& output, std::uint64_t scrub_seed, Form form = Form::kFloat64,
-                             const Window& window = {});
+                             const std::string& output, std::uint64_t scrub_seed, Form form = Form::kFloat64);
 
   // The values of one output and of the condition of its bound (empty: none), slice by slice: `seen` gets the part of
   // the case, then both, dense and row-major.
@@ -57,7 +58,10 @@ class Reference {
                                      std::uint64_t scrub_seed, Strictness strictness);
   template <class Use>
   void for_each_part(std::int32_t index, const CaseBuffers& buffers, const Contents& contents, std::uint64_t scrub_seed,
-                     const Window& window, const Use& use);
+                     const Use& use);
+  // Where a slice has an output or condition among its tensors, and what it holds there.
+  static std::size_t computed(const Part& part, const std::string& name);
+  std::vector<double> values_of(const Part& part, std::size_t at, Form form);
   static Part slice_at(const ReferencePlan& plan, const Case& whole, std::int64_t first);
   void add_tensor(Part& part, const Tensor& tensor, const CaseBuffers& buffers, const Contents& contents,
                   std::uint64_t scrub_seed);

@@ -181,7 +181,7 @@ std::string why_no_point(const Job& job, const std::string& relation) {
 
 std::optional<Verdict> check_relation(Bench& bench, LaunchChecker& checker, const Job& job, const CheckPoint& point,
                                       const std::string& relation, Gate gate) {
-  const std::uint64_t seed = point.seeds.empty() ? 0 : point.seeds[0];
+  const std::uint64_t seed = seed_at(point, 0);
   LaunchCheck launch;
   launch.gate = gate;
   launch.case_index = point.case_index;

@@ -42,16 +42,12 @@ std::string number(double value) {
   return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
-std::string told(const DeviceFault& fault) {
-  return std::string(to_string(fault.kind)) + ": " + fault.detail;
-}
-
 }  // namespace
 
 void Sensitivity::try_contents(const Points& points) {
   for (const CheckPoint* point : points) {
     const Case& of = trial_.case_of(*point);
-    const std::uint64_t seed = derive_seed(point->seeds.empty() ? 0 : point->seeds[0], 81);
+    const std::uint64_t seed = derive_seed(seed_at(*point, 0), 81);
     for (std::size_t i = 0; i < of.tensors.size(); ++i) {
       const Tensor& tensor = of.tensors[i];
       if (tensor.role == TensorRole::kOutput || !tensor.values.empty()) {
@@ -102,21 +98,28 @@ void Sensitivity::try_scalar(const CheckPoint& point, const std::string& name, d
     }
     return;
   }
+  try_on(
+      effect, point, *changed, [](CaseBuffers&) {}, number(other) + " in place of " + number(value),
+      ": give it several values in the check cases");
+}
+
+void Sensitivity::try_on(Effect& effect, const CheckPoint& point, const ResolvedPlan& plan,
+                         const std::function<void(CaseBuffers&)>& change, const std::string& with,
+                         const std::string& advice) {
   if (!bench_.alive()) {
     effect.refuses = false;
     effect.why_not = "the device was lost when another input was tried";
     return;
   }
-  const OrFault<bool> moved = moves(point, *changed, [](CaseBuffers&) {});
+  const OrFault<bool> moved = moves(point, plan, change);
   if (moved) {
     effect.tried = true;
     effect.moved = *moved;
     return;
   }
   effect.refuses = false;
-  effect.why_not = "with " + number(other) + " in place of " + number(value) +
-                   " the baseline does not end as it should (" + told(moved.error()) +
-                   "): give it several values in the check cases";
+  effect.why_not = "with " + with + " the baseline does not end as it should (" +
+                   std::string(to_string(moved.error().kind)) + ": " + moved.error().detail + ")" + advice;
 }
 
 // Contents that a case lists may be bounded by its sizes, so others are taken from a case of the same sizes only.
@@ -133,33 +136,24 @@ void Sensitivity::try_listed_tensor(const CheckPoint& point, std::size_t index) 
                     t.values != tensor.values;
            });
   });
-  if (other == job_.cases.end() || !bench_.alive()) {
+  if (other == job_.cases.end()) {
     effect.refuses = false;
     effect.why_not =
-        !bench_.alive()
-            ? "the device was lost when another input was tried"
-            : "each check case lists its contents, and no two of the same sizes list different ones; add such a case";
+        "each check case lists its contents, and no two of the same sizes list different ones; add such a case";
     return;
   }
   const Tensor& listed = *std::ranges::find(other->tensors, tensor.name, &Tensor::name);
-  const OrFault<bool> moved = moves(point, trial_.plan_of(point), [&](CaseBuffers& buffers) {
+  const auto fill = [&](CaseBuffers& buffers) {
     bench_.must(bench_.device().fill(buffers.tensors()[index], listed, trial_.contents(point, 0).of(listed, index)),
                 "filling");
-  });
-  if (moved) {
-    effect.tried = true;
-    effect.moved = *moved;
-    return;
-  }
-  effect.refuses = false;
-  effect.why_not = "with the contents of " + other->id.value + " the baseline does not end as it should (" +
-                   told(moved.error()) + ")";
+  };
+  try_on(effect, point, trial_.plan_of(point), fill, "the contents of " + other->id.value, "");
 }
 
 OrFault<bool> Sensitivity::moves(const CheckPoint& point, const ResolvedPlan& plan,
                                  const std::function<void(CaseBuffers&)>& change) {
   const Case& of = trial_.case_of(point);
-  const std::uint64_t seed = derive_seed(point.seeds.empty() ? 0 : point.seeds[0], 80);
+  const std::uint64_t seed = derive_seed(seed_at(point, 0), 80);
   std::vector<Bytes> answers;
   {
     CaseBuffers buffers = trial_.prepared(point, seed);
@@ -168,7 +162,7 @@ OrFault<bool> Sensitivity::moves(const CheckPoint& point, const ResolvedPlan& pl
       return std::unexpected(ran.error());
     }
     for (std::size_t i = 0; i < of.tensors.size(); ++i) {
-      answers.push_back(of.tensors[i].role == TensorRole::kInput ? Bytes{} : trial_.read_elements(buffers, i));
+      answers.push_back(of.tensors[i].role == TensorRole::kInput ? Bytes{} : read_elements(bench_, buffers, i));
     }
   }
   CaseBuffers buffers = trial_.prepared(point, seed);

@@ -32,6 +32,9 @@ class Sensitivity {
   };
   void try_scalar(const CheckPoint& point, const std::string& name, double value);
   void try_listed_tensor(const CheckPoint& point, std::size_t index);
+  // `with`: what stands in place of what; `advice`: what to do where the baseline does not bear it.
+  void try_on(Effect& effect, const CheckPoint& point, const ResolvedPlan& plan,
+              const std::function<void(CaseBuffers&)>& change, const std::string& with, const std::string& advice);
   OrFault<bool> moves(const CheckPoint& point, const ResolvedPlan& plan,
                       const std::function<void(CaseBuffers&)>& change);
 

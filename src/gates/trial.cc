@@ -27,12 +27,6 @@ bool Trial::all_pass(const std::vector<Mismatch>& outputs) {
   return std::ranges::all_of(outputs, [](const Mismatch& m) { return m.wrong == 0; });
 }
 
-Bytes Trial::read_elements(const CaseBuffers& buffers, std::size_t index) {
-  const Tensor& tensor = buffers.of().tensors[index];
-  return dense_elements(bench_.must(bench_.device().read(buffers.tensors()[index], 0, tensor.span_bytes()), "reading"),
-                        tensor);
-}
-
 void Trial::write_elements(const CaseBuffers& buffers, std::size_t index, const Bytes& dense) {
   const Tensor& tensor = buffers.of().tensors[index];
   Bytes span = bench_.must(bench_.device().read(buffers.tensors()[index], 0, tensor.span_bytes()), "reading");

@@ -19,7 +19,6 @@ class Trial {
     return job_.arms[0].plans[static_cast<std::size_t>(point.case_index)];
   }
   Contents contents(const CheckPoint& point, std::uint64_t seed) const { return {point.family, seed, &job_.families}; }
-  Modules& modules() { return modules_; }
 
   // Buffers with the point's contents.
   CaseBuffers prepared(const CheckPoint& point, std::uint64_t seed);
@@ -28,7 +27,6 @@ class Trial {
   std::vector<Mismatch> judged(const CheckPoint& point, const CaseBuffers& buffers, std::uint64_t seed,
                                std::uint64_t scrub_seed);
   static bool all_pass(const std::vector<Mismatch>& outputs);
-  Bytes read_elements(const CaseBuffers& buffers, std::size_t index);
   void write_elements(const CaseBuffers& buffers, std::size_t index, const Bytes& dense);
 
  private:

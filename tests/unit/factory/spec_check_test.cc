@@ -34,7 +34,7 @@ TEST_F(Admitting, WithoutABaselineTheSpecHasToChange) {
   EXPECT_FALSE(admitted().report);
   EXPECT_EQ(admitted().not_run, NotRun::kSpec);
   EXPECT_THAT(admitted().why_not, HasSubstr("no CUDA baseline"));
-  EXPECT_EQ(checked().not_run, NotRun::kSpec);
+  EXPECT_EQ(checked().admission.not_run, NotRun::kSpec);
 }
 
 TEST_F(Admitting, ABaselineThatDoesNotBuildIsTheSpecsFault) {
@@ -50,8 +50,8 @@ TEST_F(Admitting, AFaultOfTheRigSaysNothingOfTheSpec) {
   EXPECT_EQ(admission.not_run, NotRun::kRig);
   EXPECT_EQ(admission.why_not, "vanished: the worker is gone");
   const SpecCheck check = checked();
-  EXPECT_EQ(check.not_run, NotRun::kRig);
-  EXPECT_FALSE(check.admission);
+  EXPECT_EQ(check.admission.not_run, NotRun::kRig);
+  EXPECT_FALSE(check.admission.report);
 }
 
 TEST_F(Admitting, WithoutADeviceThereIsNothingToAdmitOn) {
