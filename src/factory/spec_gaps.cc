@@ -38,6 +38,14 @@ const Tensor* tensor_in(const Case& of, const std::string& name) {
   return found == of.tensors.end() ? nullptr : &*found;
 }
 
+// Is one of these families among the input's own?
+bool has_family(const Spec& spec, const std::string& input, std::initializer_list<std::string_view> any_of) {
+  const auto families = spec.families.find(input);
+  return families != spec.families.end() && std::ranges::any_of(families->second, [&](const std::string& family) {
+           return std::ranges::find(any_of, family) != any_of.end();
+         });
+}
+
 void add_inputs(const Spec& spec, const std::vector<const Case*>& cases, std::vector<AdmissionRow>& rows) {
   for (const TensorSpec& input : spec.tensors) {
     if (input.scalar || input.role == TensorRole::kOutput) {
@@ -49,11 +57,16 @@ void add_inputs(const Spec& spec, const std::vector<const Case*>& cases, std::ve
                              "in none: what a kernel makes of it is never checked; add a check case with it"));
       continue;
     }
-    const auto families = spec.families.find(input.name);
-    const bool nonfinite =
-        families != spec.families.end() && std::ranges::find(families->second, "nonfinite") != families->second.end();
-    const bool floating = is_floating(tensor_in(**there, input.name)->dtype);
-    if (spec.nonfinite == Nonfinite::kPropagate && floating && !input.values_from_case && !nonfinite) {
+    const Dtype dtype = tensor_in(**there, input.name)->dtype;
+    if (!is_floating(dtype) && size_in_bytes(dtype) >= 2 && !input.values_from_case &&
+        !has_family(spec, input.name, {"large", "spikes", "mixed", "cancel"})) {
+      rows.push_back(warning("range of " + input.name, "more than 8 bits somewhere",
+                             "-128 to 127 in all of its families: a kernel that keeps it in 8 bits passes; add "
+                             "\"large\" to families." +
+                                 input.name + ", or list its contents (\"values\": \"case\")"));
+    }
+    if (spec.nonfinite == Nonfinite::kPropagate && is_floating(dtype) && !input.values_from_case &&
+        !has_family(spec, input.name, {"nonfinite"})) {
       rows.push_back(warning("NaN and Inf in " + input.name, "tried, since the spec says that they propagate",
                              "no family of " + input.name +
                                  " has them: a kernel that swallows them passes; add \"nonfinite\" "

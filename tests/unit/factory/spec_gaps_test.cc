@@ -16,6 +16,7 @@ using testing::IsEmpty;
 struct Parts {
   std::string nonfinite = "propagate", families = R"({"x": ["normal", "nonfinite"], "w": ["normal", "nonfinite"]})";
   std::string constraints = R"(["LDX >= N"])";
+  std::string dtype = "float32";  // of w
   std::string check = R"([{"M": 3, "N": 40, "with": ["w"]}, {"M": 2, "N": 41, "LDX": "N + 1", "eps": 1}])";
 };
 Spec spec_of(const Parts& parts) {
@@ -24,7 +25,8 @@ Spec spec_of(const Parts& parts) {
     "constraints": )" + parts.constraints +
                            R"(,
     "inputs": {"x": {"shape": ["M", "N"], "strides": ["LDX", 1], "dtype": "float32"},
-               "w": {"shape": ["N"], "dtype": "float32", "optional": true},
+               "w": {"shape": ["N"], "dtype": ")" +
+                           parts.dtype + R"(", "optional": true},
                "eps": {"shape": null, "dtype": "float32", "default": 0.5}},
     "outputs": {"y": {"shape": ["M", "N"], "dtype": "float32"}, "index": {"shape": ["M"], "dtype": "int32"}},
     "reference": {"cuda": "r.cu", "slice": "M"}, "tolerance": {"y": {"ulp": 1}},
@@ -60,6 +62,20 @@ TEST(SpecGaps, NameEachInputWhoseNanNobodyTries) {
   parts.families = "{}";
   EXPECT_THAT(gaps(parts), testing::ElementsAre("NaN and Inf in x", "NaN and Inf in w"));
   parts.nonfinite = "unspecified";
+  EXPECT_THAT(gaps(parts), IsEmpty());
+}
+
+TEST(SpecGaps, NameAnIntegerInputWhoseValuesFitEightBits) {
+  Parts parts;
+  parts.dtype = "int16";
+  parts.families = R"({"x": ["normal", "nonfinite"], "w": ["integers", "late"]})";
+  const std::vector<AdmissionRow> rows = spec_gaps(spec_of(parts), {});
+  EXPECT_THAT(names_of(rows), testing::ElementsAre("range of w"));
+  EXPECT_THAT(rows.at(0).found, HasSubstr("add \"large\" to families.w"));
+  parts.families = R"({"x": ["normal", "nonfinite"], "w": ["integers", "large"]})";
+  EXPECT_THAT(gaps(parts), IsEmpty());
+  parts.dtype = "int8";
+  parts.families = R"({"x": ["normal", "nonfinite"]})";
   EXPECT_THAT(gaps(parts), IsEmpty());
 }
 

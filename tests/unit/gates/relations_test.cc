@@ -46,6 +46,35 @@ TEST(Relations, RefuseAKernelThatIsRightInTheGatesBeforeOnly) {
   EXPECT_EQ(verdict.gate, Gate::kRelations);
 }
 
+// An operation that adds 1000 to the second of two rows, and a claim that the order of rows does not matter: only a
+// draw that leaves them where they were would let it pass.
+TEST(Relations, NeverDrawTheOrderThatTheIndicesHad) {
+  fakes::HostDeviceOptions options = fakes::toy_device();
+  options.kernels["reference"] = [of = options.kernels["reference"]](const fakes::HostLaunch& launch) {
+    const OrFault<void> done = of(launch);
+    auto* y = launch.pointer<double>(2);
+    for (int column = 0; column < 16; ++column) {
+      y[16 + column] += 1000;
+    }
+    return done;
+  };
+  options.kernels["by_row"] = [of = options.kernels["good"]](const fakes::HostLaunch& launch) {
+    const OrFault<void> done = of(launch);
+    auto* y = launch.pointer<float>(2);
+    for (int column = 0; column < 16; ++column) {
+      y[16 + column] += 1000;
+    }
+    return done;
+  };
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    Job job = toy_check("by_row", {toy_case(2, 16)}, {seed, seed + 1});
+    job.relations = {"permute:M"};
+    const Verdict verdict = verdict_of(job, options);
+    EXPECT_EQ(verdict.gate, Gate::kRelations) << seed << " " << verdict.message;
+    EXPECT_FALSE(verdict.passed) << seed;
+  }
+}
+
 TEST(Relations, AreLeftOutWhereTheyCannotBeTested) {
   Job job = toy_check("good", {toy_case(1, 16)});
   job.relations = {"permute:M"};
