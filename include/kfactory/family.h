@@ -23,7 +23,8 @@ inline constexpr std::array<FamilyFacts, 22> kFamilies{{
     {"integers", "-4 .. 4: sums are exact in any order"},
     {"mixed", "half of the rows one of the seven families above each, the others eight runs of different ones"},
     {"nonfinite",
-     "normal; the first row and half of the others have one NaN, +Inf or -Inf, or one in 32, and one 0 in eight"},
+     "normal; half of the rows, and mostly the first, have one NaN, +Inf or -Inf, or one in 32; the others one 0 in "
+     "eight"},
     {"zeros_signed", "+0 and -0; half of the rows keep a quarter of normal values"},
     {"zero", "+0"},
     {"subnormal", "subnormal values of the type, both signs"},

@@ -142,17 +142,19 @@ KF_FN double constant_at(const Place& at, u64 which) {
   return is_integer(at.type) ? 8.0 * away : away;
 }
 
-// A vector's only row is never left alone. Half of the rows that are touched have one such element, which a reduction
-// must not lose; the others have many, of every kind. One element in eight of a touched row is 0: what meets another
-// input's infinity must give NaN in a product.
+// Half of the rows, and five in eight of the first ones (a vector's only row is one), have one such element, which a
+// reduction must not lose, or many, of every kind. In the other rows one element in eight is 0: what meets another
+// input's infinity must give NaN in a product. Both in one row would refuse honest scans, whose order of products
+// decides then.
 KF_FN double nonfinite_at(const Place& at, Words4 row) {
-  if ((row.x & 1) == 0 && at.index != at.column) {
-    return normal_at(at, at.index);
-  }
   const Words4 choice = philox(at.seed, static_cast<u64>(at.index), kChoiceStream);
+  const bool first = at.index == at.column;
+  if (first ? (row.w & 7) < 3 : (row.x & 1) == 0) {
+    return (choice.z & 7) == 0 ? 0.0 : normal_at(at, at.index);
+  }
   const bool chosen = at.column == static_cast<i64>(row.y % static_cast<u64>(at.columns));
   if (!chosen && ((row.x & 2) == 0 || (choice.x & 31) != 0)) {
-    return (choice.z & 7) == 0 ? 0.0 : normal_at(at, at.index);
+    return normal_at(at, at.index);
   }
   const u32 kind = (chosen ? row.z : choice.y) % 3;
   return double_of(kind == 0 ? kQuietNan : kind == 1 ? kInfinity : kInfinity | kSign);

@@ -8,10 +8,13 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(sys.argv[1])
-listed = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True)
-if listed.returncode == 0 and listed.stdout:
-    files = [ROOT / name for name in listed.stdout.splitlines()]
-else:  # an archive without .git
+try:
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout
+except FileNotFoundError:
+    listed = ""
+if listed:
+    files = [ROOT / name for name in listed.splitlines()]
+else:  # an archive without .git, or a machine without git
     files = [p for p in ROOT.rglob("*") if p.is_file() and "build" not in p.parts]
 faults = []
 for path in files:

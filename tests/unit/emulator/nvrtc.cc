@@ -1,84 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvrtc.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <stdexcept>
-#include <vector>
+#include <utility>
+
+#include "compile/nvrtc_library.h"
+#include "os/toolkit.h"
 
 namespace kf::emulator_test {
 namespace {
 
-using Program = void*;
-struct Nvrtc {
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
-  int (*compile)(Program, int, const char* const*) = nullptr;
-  int (*log_size)(Program, std::size_t*) = nullptr;
-  int (*log)(Program, char*) = nullptr;
-  int (*ptx_size)(Program, std::size_t*) = nullptr;
-  int (*ptx)(Program, char*) = nullptr;
-  int (*destroy)(Program*) = nullptr;
+struct Compiler {
+  NvrtcLibrary nvrtc;
+  std::vector<std::string> options;
 };
 
-std::string toolkit() {
-  for (const char* name : {"CUDA_PATH", "CUDA_HOME"})
-    if (const char* path = std::getenv(name)) return path;
-  return "/usr/local/cuda";
-}
-
-const Nvrtc* nvrtc() {
-  static const std::optional<Nvrtc> table = []() -> std::optional<Nvrtc> {
-    void* library = dlopen("libnvrtc.so.13", RTLD_NOW);
-    if (library == nullptr) library = dlopen((toolkit() + "/lib64/libnvrtc.so").c_str(), RTLD_NOW);
-    if (library == nullptr) return std::nullopt;
-    Nvrtc t;
-    auto get = [&](auto& into, const char* name) {
-      into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(dlsym(library, name));
-    };
-    get(t.create, "nvrtcCreateProgram");
-    get(t.compile, "nvrtcCompileProgram");
-    get(t.log_size, "nvrtcGetProgramLogSize");
-    get(t.log, "nvrtcGetProgramLog");
-    get(t.ptx_size, "nvrtcGetPTXSize");
-    get(t.ptx, "nvrtcGetPTX");
-    get(t.destroy, "nvrtcDestroyProgram");
-    return t;
-  }();
-  return table ? &*table : nullptr;
+std::optional<Compiler> open_compiler() {
+  const OrError<Found> found = find_nvrtc();
+  if (!found) {
+    return std::nullopt;
+  }
+  const OrError<FoundIncludes> includes = find_cuda_includes(*found);
+  OrError<NvrtcLibrary> nvrtc = NvrtcLibrary::open(found->path);
+  if (!includes || !nvrtc) {
+    return std::nullopt;
+  }
+  Compiler compiler{std::move(*nvrtc),
+                    {"--gpu-architecture=sm_90a", "-lineinfo", "--std=c++17", "-default-device", "--fmad=false"}};
+  for (const std::string& folder : includes->folders) {
+    compiler.options.push_back("-I" + folder);
+  }
+  return compiler;
 }
 
 }  // namespace
 
 std::optional<std::string> compile_to_ptx(const std::string& source) {
-  const Nvrtc* n = nvrtc();
-  if (n == nullptr) return std::nullopt;
-  Program program = nullptr;
-  n->create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr);
-  const std::string include = "-I" + toolkit() + "/include", cccl = include + "/cccl";
-  const std::vector<const char*> options = {"--gpu-architecture=sm_90a",
-                                            "-lineinfo",
-                                            "--std=c++17",
-                                            "-default-device",
-                                            "--fmad=false",
-                                            include.c_str(),
-                                            cccl.c_str()};
-  const int result = n->compile(program, static_cast<int>(options.size()), options.data());
-  std::size_t size = 0;
-  std::string text;
-  if (result != 0) {
-    n->log_size(program, &size);
-    text.resize(size);
-    n->log(program, text.data());
-    n->destroy(&program);
-    throw std::runtime_error(text);
+  static const std::optional<Compiler> compiler = open_compiler();
+  if (!compiler) {
+    return std::nullopt;
   }
-  n->ptx_size(program, &size);
-  text.resize(size);
-  n->ptx(program, text.data());
-  n->destroy(&program);
-  while (!text.empty() && text.back() == '\0') text.pop_back();
-  return text;
+  NvrtcOutput output = compiler->nvrtc.compile({source, "kernel.cu", {}, compiler->options});
+  if (output.result != NVRTC_SUCCESS) {
+    throw std::runtime_error(output.log);
+  }
+  return std::move(output.ptx);
 }
 
 }  // namespace kf::emulator_test
