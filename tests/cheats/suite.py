@@ -24,6 +24,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -45,15 +46,21 @@ def header(path):
 
 
 def verdicts(binary, device, spec, paths, more):
-    """One gauntlet over all candidates of a spec: {file name: evaluation}."""
+    """One gauntlet over all candidates of a spec: {file name: evaluation}. Each verdict goes to stderr as it comes, so that a suite that is
+    cut off leaves what it had."""
     command = [binary, "gauntlet", spec, *map(str, paths), "--json", "--first-refusal", "--device", device, *more]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     found = {}
-    for line in done.stdout.splitlines():
-        evaluation = json.loads(line)
-        found[pathlib.Path(evaluation["candidate"]).name] = evaluation
-    if len(found) != len(paths):
-        print(done.stderr[-2000:], file=sys.stderr)
+    with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True) as run:
+        for line in run.stdout:
+            evaluation = json.loads(line)
+            name = pathlib.Path(evaluation["candidate"]).name
+            found[name] = evaluation
+            verdict = evaluation.get("verdict", {"passed": False, "gate": "rig", "reason": "no verdict"})
+            print(f"  {name}: " + ("passed" if verdict["passed"] else f'{verdict["gate"]}: {verdict["reason"]}'), file=sys.stderr, flush=True)
+        run.wait()
+        errors.seek(0)
+        if len(found) != len(paths):
+            print(errors.read()[-2000:], file=sys.stderr)
     return found
 
 
@@ -107,7 +114,7 @@ def main():
     options.add_argument("--binary", default=os.environ.get("KFACTORY", "kfactory"))
     options.add_argument("--repeat", type=int, default=1)
     options.add_argument("--passes", type=int, default=0)
-    options.add_argument("--only", default="")
+    options.add_argument("--only", action="append", help="candidates whose name has this in it; may be given several times")
     options.add_argument("--markdown", action="store_true")
     arguments, more = options.parse_known_args()
 
@@ -115,7 +122,7 @@ def main():
     by_spec = collections.defaultdict(list)
     skipped = []
     for path in sorted((ROOT / "tests" / arguments.kind).glob("*.cu")):
-        if arguments.only not in path.stem:
+        if arguments.only and not any(part in path.stem for part in arguments.only):
             continue
         facts = header(path)
         if arguments.device == "emulator" and "not on the emulator" in facts:
