@@ -14,7 +14,7 @@ Each candidate says in its first lines what is expected of it:
 
 Candidates of one spec go through one `kfactory gauntlet`; with `--passes N` each goes through one `kfactory eval --repeat N` (fresh
 seeds each, builds kept). Prints a table; fails on a cheat that passes or is refused for another
-reason than its own, and on an honest kernel that is refused. `--device cuda` for a GPU, `--repeat N` for so many gauntlets, `--no-time` for the checks alone, `--only WORD`.
+reason than its own, and on an honest kernel that is refused. `--device cuda` for a GPU, `--repeat N` for so many gauntlets, `--no-time` for the checks alone, `--only NAME`.
 """
 import argparse
 import collections
@@ -114,15 +114,18 @@ def main():
     options.add_argument("--binary", default=os.environ.get("KFACTORY", "kfactory"))
     options.add_argument("--repeat", type=int, default=1)
     options.add_argument("--passes", type=int, default=0)
-    options.add_argument("--only", action="append", help="candidates whose name has this in it; may be given several times")
+    options.add_argument("--only", action="append", help="the candidate of this name, else those whose names have this in them; may be given several times")
     options.add_argument("--markdown", action="store_true")
     arguments, more = options.parse_known_args()
 
     alone = "--emulator-first false" in " ".join(more).replace("=", " ")
     by_spec = collections.defaultdict(list)
     skipped = []
-    for path in sorted((ROOT / "tests" / arguments.kind).glob("*.cu")):
-        if arguments.only and not any(part in path.stem for part in arguments.only):
+    paths = sorted((ROOT / "tests" / arguments.kind).glob("*.cu"))
+    names = {path.stem for path in paths}
+    for path in paths:
+        wanted = any(only == path.stem or (only not in names and only in path.stem) for only in arguments.only or [])
+        if arguments.only and not wanted:
             continue
         facts = header(path)
         if arguments.device == "emulator" and "not on the emulator" in facts:
