@@ -22,11 +22,12 @@ OrFault<std::unique_ptr<Device>> open_emulator(const std::string& target, unsign
 
 DeviceOpener device_opener(const std::string& kind, int gpu, const std::string& target, unsigned threads) {
   if (kind == "emulator") {
-    return [target, threads] { return open_emulator(target, threads); };
+    return [target, threads](const WaitObserver&) { return open_emulator(target, threads); };
   }
-  return [gpu] {
+  return [gpu](const WaitObserver& waits) {
     CudaOptions options;
     options.ordinal = gpu;
+    options.waits = waits;
     return open_cuda_device(options);
   };
 }

@@ -27,6 +27,9 @@ OrError<std::unique_ptr<LocalRig>> start_rig(const Session& session, const std::
     options.launcher = words_of(session.settings.text("device.launcher")).value_or(std::vector<std::string>());
   }
   options.secrets = secret_variables(session.settings);
+  options.waits = [&remarks = session.remarks] {
+    remarks.line("kfactory: another kfactory process has the GPU; waiting until it is done");
+  };
   options.worker = {own_path(), "worker", "--device", kind, "--gpu", session.settings.text("device.gpu")};
   if (!target.empty()) {
     options.worker.insert(options.worker.end(), {"--target", target});

@@ -43,7 +43,7 @@ void CudaDevice::take_lock() {
     return;
   }
   const std::string folder = options_.lock_folder.empty() ? lock_folder() : options_.lock_folder;
-  auto lock = GpuLock::acquire(folder, facts_.uuid, options_.lock_wait);
+  auto lock = GpuLock::acquire(folder, facts_.uuid, options_.lock_wait, options_.waits);
   if (!lock) {
     raise(DeviceFault::Kind::kLost, to_string(lock.error()));
   }

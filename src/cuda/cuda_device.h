@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,9 +12,10 @@
 namespace kf {
 
 struct CudaOptions {
-  int ordinal = 0;                               // among the GPUs that CUDA_VISIBLE_DEVICES leaves
-  std::string lock_folder;                       // empty: TMPDIR or /tmp
-  std::chrono::milliseconds lock_wait{120'000};  // for another process that has the GPU
+  int ordinal = 0;                                 // among the GPUs that CUDA_VISIBLE_DEVICES leaves
+  std::string lock_folder;                         // empty: TMPDIR or /tmp
+  std::chrono::milliseconds lock_wait{1'800'000};  // for another process that has the GPU
+  std::function<void(bool waits)> waits;           // called when that begins and when it has ended; may be empty
   bool lock = true;
   ToolkitQuery toolkit;  // where CUPTI may lie; used for ClockMethod::kCupti only
 };

@@ -32,7 +32,8 @@ std::string lock_folder() {
   return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
-OrError<GpuLock> GpuLock::acquire(const std::string& folder, const std::string& uuid, std::chrono::milliseconds wait) {
+OrError<GpuLock> GpuLock::acquire(const std::string& folder, const std::string& uuid, std::chrono::milliseconds wait,
+                                  const std::function<void(bool waits)>& waits) {
   const std::string path = folder + "/kfactory-gpu-" + uuid + ".lock";
   // Reading is enough for flock, so a file of another user (which sticky folders protect from O_CREAT) will do too.
   Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
@@ -45,16 +46,26 @@ OrError<GpuLock> GpuLock::acquire(const std::string& folder, const std::string& 
     return std::unexpected(system_error("open " + path));
   }
   const auto start = std::chrono::steady_clock::now();
+  bool told = false;
+  const auto tell = [&](bool waiting) {
+    if (waits && told != waiting) {
+      waits(waiting);
+      told = waiting;
+    }
+  };
   while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       return std::unexpected(system_error("flock " + path));
     }
     if (std::chrono::steady_clock::now() - start >= wait) {
+      tell(false);
       return std::unexpected(Error{path, "the GPU is in use by " + holder(file.get()),
                                    "wait for it, or choose another GPU with CUDA_VISIBLE_DEVICES"});
     }
+    tell(true);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  tell(false);
   const std::string who = "kfactory, process " + std::to_string(getpid()) + "\n";
   if (ftruncate(file.get(), 0) == 0) {
     const ssize_t written = pwrite(file.get(), who.data(), who.size(), 0);

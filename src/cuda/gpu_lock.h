@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include <kfactory/error.h>
@@ -13,8 +14,10 @@ namespace kf::cuda {
 // second file of the same name would be a second lock.
 class GpuLock {
  public:
-  // Waits up to `wait` for it. The error names the holder.
-  static OrError<GpuLock> acquire(const std::string& folder, const std::string& uuid, std::chrono::milliseconds wait);
+  // Waits up to `wait` for it; `waits`, which may be empty, is called when it has to and when that has ended, either
+  // way. The error names the holder.
+  static OrError<GpuLock> acquire(const std::string& folder, const std::string& uuid, std::chrono::milliseconds wait,
+                                  const std::function<void(bool waits)>& waits = {});
 
  private:
   explicit GpuLock(Descriptor file) : file_(std::move(file)) {}

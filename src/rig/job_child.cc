@@ -84,9 +84,13 @@ int child_main(const WorkerOptions& options, const DeviceOpener& open_device, co
   go_first_when_memory_runs_out();
   OrFault<std::unique_ptr<Device>> device = nullptr;
   Cost opening;
+  std::uint64_t number = 0;
+  const WaitObserver waits = [&number](bool yes) {
+    send(progress_message(number, std::string(yes ? kWaitingPhase : "rig")));
+  };
   const auto open = [&](std::string step) {
     const auto start = SteadyClock().now();
-    device = open_device();
+    device = open_device(waits);
     opening = wall_time(std::move(step), start);
   };
   if (open_ahead) {
@@ -96,6 +100,7 @@ int child_main(const WorkerOptions& options, const DeviceOpener& open_device, co
   if (!message) {
     return 0;
   }
+  number = message->job;
   if (!open_ahead) {
     open("open the device");
   }

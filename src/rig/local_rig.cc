@@ -202,7 +202,14 @@ OrError<void> LocalRig::ensure_worker(const std::stop_token& stop) {
   }
   auto worker = std::make_unique<Worker>(*std::move(process));
   const StopDescriptor stopped(stop);
-  const std::optional<Message> first = worker->next(steady_clock::now() + options_.start_deadline, stopped.get());
+  Deadline deadline(steady_clock::now() + options_.start_deadline);
+  std::optional<Message> first;
+  do {
+    first = worker->next(deadline.end(steady_clock::now()), stopped.get());
+    if (first) {
+      note_progress(*first, deadline);
+    }
+  } while (first ? first->kind == MessageKind::kProgress : deadline.waits() && !worker->gone && !stop.stop_requested());
   if (!first) {
     failed_by_accident_ = worker->gone;
     const std::string why = worker->gone ? worker->trouble
@@ -237,6 +244,17 @@ OrError<void> LocalRig::ensure_worker(const std::stop_token& stop) {
   return {};
 }
 
+void LocalRig::note_progress(const Message& message, Deadline& deadline) const {
+  if (message.kind != MessageKind::kProgress) {
+    return;
+  }
+  const bool waits = message.phase == kWaitingPhase;
+  if (waits && !deadline.waits() && options_.waits) {
+    options_.waits();
+  }
+  deadline.wait(waits, steady_clock::now());
+}
+
 Outcome LocalRig::run(const Job& job, std::stop_token stop) {
   const std::lock_guard lock(mutex_);
   Outcome outcome = try_once(job, stop);
@@ -260,18 +278,21 @@ Outcome LocalRig::try_once(const Job& job, const std::stop_token& stop) {
   worker_->queue(job_message(number, job));
   worker_->send();
   const milliseconds transfer(static_cast<std::int64_t>(worker_->unsent.size()) * 1000 / kSlowestLink);
-  Time until = steady_clock::now() + job.deadline + options_.grace + transfer;
+  Deadline deadline(steady_clock::now() + job.deadline + options_.grace + transfer);
   StopDescriptor stopped(stop);
   int watched = stopped.get();
   for (;;) {
-    std::optional<Message> message = worker_->next(until, watched);
+    std::optional<Message> message = worker_->next(deadline.end(steady_clock::now()), watched);
     if (message && message->kind == MessageKind::kOutcome && message->job == number) {
       auto outcome = decode_outcome(message->body, message->blob);
       return outcome ? *std::move(outcome)
                      : rig_fault("garbage", "the outcome cannot be read: " + to_string(outcome.error()));
     }
-    if (message) {
-      continue;  // progress, or what is left of an earlier job
+    if (message) {  // progress, or what is left of an earlier job
+      if (message->job == number) {
+        note_progress(*message, deadline);
+      }
+      continue;
     }
     if (!worker_->gone && stop.stop_requested() && watched >= 0) {
       Message cancel;
@@ -279,8 +300,11 @@ Outcome LocalRig::try_once(const Job& job, const std::stop_token& stop) {
       cancel.job = number;
       worker_->queue(cancel);
       worker_->send();
-      until = std::min(until, steady_clock::now() + options_.grace);
+      deadline = Deadline(std::min(deadline.end(steady_clock::now()), steady_clock::now() + options_.grace));
       watched = -1;
+      continue;
+    }
+    if (!worker_->gone && deadline.waits()) {
       continue;
     }
     const Fault fault = worker_->gone

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "os/child_process.h"
 #include "os/stop_descriptor.h"
+#include "rig/deadline.h"
 #include "rig/message.h"
 
 namespace kf {
@@ -21,6 +23,7 @@ struct RigOptions {
   std::string version;                                // of this binary: the worker's must be equal; empty accepts any
   std::chrono::milliseconds start_deadline{120'000};  // until the worker's hello
   std::chrono::milliseconds grace{10'000};  // that a worker has beyond a job's own deadline, before it is replaced
+  std::function<void()> waits;              // another process has the device, and this one waits for it; may be empty
 };
 
 // The factory's end of a worker process, on this machine or behind a launcher. A worker that vanished or does not
@@ -43,6 +46,8 @@ class LocalRig final : public Rig {
   struct Worker;
   OrError<void> ensure_worker(const std::stop_token& stop);
   Outcome try_once(const Job& job, const std::stop_token& stop);
+  // What a worker says of its work: while it waits for the device no time passes.
+  void note_progress(const Message& message, Deadline& deadline) const;
 
   const RigOptions options_;
   mutable std::mutex mutex_;  // guards what follows; held during a job

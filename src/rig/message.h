@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <kfactory/device_facts.h>
 #include <kfactory/job.h>
@@ -12,6 +13,7 @@
 namespace kf {
 
 inline constexpr int kProtocolVersion = 1;
+inline constexpr std::string_view kWaitingPhase = "waiting";
 
 // docs/formats/worker-protocol.md is the specification.
 enum class MessageKind : std::uint8_t { kHello, kJob, kProgress, kOutcome, kCancel };
@@ -21,8 +23,9 @@ struct Message {
   std::uint64_t job = 0;                  // number that the factory gave; 0 in kHello
   std::chrono::milliseconds deadline{0};  // kJob
   bool measures = true;                   // kJob: nothing else may happen on the device meanwhile
-  std::string phase;                      // kProgress: "candidate" while its kernels may run, else "rig"
-  std::string body;                       // JSON: kHello, kJob, kOutcome
+  // kProgress: "candidate" while its kernels may run, "waiting" while another process has the device, else "rig".
+  std::string phase;
+  std::string body;  // JSON: kHello, kJob, kOutcome
   Bytes blob;
 };
 

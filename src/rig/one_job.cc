@@ -35,7 +35,7 @@ Outcome outcome_of(const std::string& job_path, const DeviceOpener& open_device)
   if (!job) {
     return Fault{Fault::Kind::kRig, "garbage", "the job could not be read: " + to_string(job.error())};
   }
-  OrFault<std::unique_ptr<Device>> device = open_device();
+  OrFault<std::unique_ptr<Device>> device = open_device([](bool) {});
   if (!device) {
     return Fault{Fault::Kind::kRig, std::string(to_string(device.error().kind)),
                  "the device could not be opened: " + device.error().detail};

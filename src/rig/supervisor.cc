@@ -96,7 +96,7 @@ int Supervisor::run() {
       read_child();
     }
     note_exit();
-    if (active_ && steady_clock::now() >= active_->deadline) {
+    if (active_ && active_->deadline.over(steady_clock::now())) {
       miss_deadline();
     }
   }
@@ -123,9 +123,15 @@ void Supervisor::begin_next() {
     return;
   }
   const Time now = steady_clock::now();
-  active_ = Active{
-      message.job, *std::move(child), Blame(now), now + message.deadline, message.measures, message.deadline, {}, 0,
-      {}};
+  active_ = Active{message.job,
+                   *std::move(child),
+                   Blame(now),
+                   Deadline(now + message.deadline),
+                   message.measures,
+                   message.deadline,
+                   {},
+                   0,
+                   {}};
   if (auto frame = encode_frame(to_frame(message))) {
     active_->unsent = *std::move(frame);
   }
@@ -162,7 +168,8 @@ milliseconds Supervisor::time_left() const {
   if (!active_) {
     return milliseconds(-1);
   }
-  const auto left = std::chrono::ceil<milliseconds>(active_->deadline - steady_clock::now());
+  const Time now = steady_clock::now();
+  const auto left = std::chrono::ceil<milliseconds>(active_->deadline.end(now) - now);
   return std::clamp(left, milliseconds(0), milliseconds(1'000'000));
 }
 
@@ -243,7 +250,9 @@ void Supervisor::read_child() {
         return finish(*std::move(message));
       }
       if (message->kind == MessageKind::kProgress) {
-        active_->blame.enter(message->phase == "candidate", steady_clock::now());
+        const Time now = steady_clock::now();
+        active_->blame.enter(message->phase == "candidate", now);
+        active_->deadline.wait(message->phase == kWaitingPhase, now);
         (void)tell(*message);
       }
     }

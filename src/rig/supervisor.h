@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rig/blame.h"
+#include "rig/deadline.h"
 #include "rig/job_child.h"
 #include "rig/message.h"
 
@@ -30,7 +31,7 @@ class Supervisor {
     std::uint64_t number = 0;
     Child child;
     Blame blame;
-    Time deadline;
+    Deadline deadline;
     bool measures = true;
     std::chrono::milliseconds allowed{0};
     Bytes unsent;  // of the job's frame

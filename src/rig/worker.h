@@ -11,8 +11,11 @@
 
 namespace kf {
 
-// Opens the device in a job child. Called in a fresh process that has not touched a driver; may take a lock.
-using DeviceOpener = std::function<OrFault<std::unique_ptr<Device>>()>;
+// Told when a device begins to wait for another process that has it, and when it has it.
+using WaitObserver = std::function<void(bool waits)>;
+// Opens the device in a job child. Called in a fresh process that has not touched a driver. The device may call the
+// observer from any of its verbs.
+using DeviceOpener = std::function<OrFault<std::unique_ptr<Device>>(const WaitObserver& waits)>;
 
 struct WorkerOptions {
   std::string version;                        // of this binary; the factory refuses another one

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -34,6 +36,24 @@ TEST_F(GpuLockTest, IsHeldByOneAtATimeAndNamesTheHolder) {
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().what, HasSubstr("process " + std::to_string(getpid())));
   EXPECT_TRUE(GpuLock::acquire(folder, "GPU-2", 0ms));  // another GPU is another lock
+}
+
+TEST_F(GpuLockTest, SaysWhenItWaitsAndWhenItHasWaited) {
+  std::vector<bool> said;
+  const auto listen = [&said](bool waits) { said.push_back(waits); };
+  {
+    auto first = GpuLock::acquire(folder, "GPU-1", 0ms, listen);
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(said.empty());
+    EXPECT_FALSE(GpuLock::acquire(folder, "GPU-1", 50ms, listen));
+    EXPECT_EQ(said, (std::vector<bool>{true, false}));
+    std::jthread leaves([held = std::move(*first)]() mutable {
+      std::this_thread::sleep_for(60ms);
+      const GpuLock gone = std::move(held);
+    });
+    EXPECT_TRUE(GpuLock::acquire(folder, "GPU-1", 10'000ms, listen));
+  }
+  EXPECT_EQ(said, (std::vector<bool>{true, false, true, false}));
 }
 
 TEST_F(GpuLockTest, IsFreeAgainWhenItsHolderGoes) {

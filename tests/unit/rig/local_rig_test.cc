@@ -100,6 +100,34 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"open_late", "hang", "timeout"}),
     [](const auto& test) { return std::string(test.param.way) + "_" + test.param.entry; });
 
+// Another process has the device for longer than the job may take.
+TEST(LocalRig, NoTimePassesWhileAJobWaitsForTheDevice) {
+  RigOptions options = rig_options("waits_for_the_device");
+  int said = 0;
+  options.waits = [&said] { ++said; };
+  options.grace = milliseconds(100);
+  auto rig = LocalRig::start(std::move(options));
+  ASSERT_TRUE(rig);
+  const Outcome outcome = (*rig)->run(job("good", 700), {});
+  ASSERT_TRUE(std::holds_alternative<CheckReport>(outcome)) << fault_of(outcome).what;
+  EXPECT_TRUE(std::get<CheckReport>(outcome).verdict.passed);
+  EXPECT_EQ(said, 1);
+  const Fault hangs = fault_of((*rig)->run(job("hang", 700), {}));
+  EXPECT_EQ(hangs.kind, Fault::Kind::kCandidate) << hangs.what;
+  EXPECT_EQ(hangs.reason, "timeout");
+}
+
+TEST(LocalRig, NoTimePassesWhileItsStartWaitsForTheDevice) {
+  RigOptions options = rig_options("waits_to_describe_it");
+  int said = 0;
+  options.waits = [&said] { ++said; };
+  options.start_deadline = milliseconds(700);
+  const auto rig = LocalRig::start(std::move(options));
+  ASSERT_TRUE(rig) << to_string(rig.error());
+  EXPECT_EQ(said, 1);
+  EXPECT_TRUE(passes(**rig));
+}
+
 TEST(LocalRig, DoesNotBelieveWhatAKernelPrints) {
   const auto rig = rig_in_way("kernel_forged_outcome");
   const Outcome outcome = rig->run(job("misbehaves"), {});

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <thread>
 
 #include "rig/message.h"
 #include "rig/worker.h"
@@ -155,17 +156,17 @@ std::map<std::string, std::function<void()>, std::less<>> kernel_ways() {
 
 DeviceOpener opener_for(std::string_view way) {
   if (way == "open_fails") {
-    return [] {
+    return [](const WaitObserver&) {
       return OrFault<std::unique_ptr<Device>>(std::unexpected(DeviceFault{DeviceFault::Kind::kLost, "no driver here"}));
     };
   }
   if (way == "open_crashes") {
-    return []() -> OrFault<std::unique_ptr<Device>> { std::abort(); };
+    return [](const WaitObserver&) -> OrFault<std::unique_ptr<Device>> { std::abort(); };
   }
   if (way == "open_hangs") {
-    return []() -> OrFault<std::unique_ptr<Device>> { sleep_for_ever(); };
+    return [](const WaitObserver&) -> OrFault<std::unique_ptr<Device>> { sleep_for_ever(); };
   }
-  return [name = std::string(way)]() -> OrFault<std::unique_ptr<Device>> {
+  return [name = std::string(way)](const WaitObserver& waits) -> OrFault<std::unique_ptr<Device>> {
     HostDeviceOptions options = fakes::toy_device();
     const auto ways = kernel_ways();
     if (const auto found = ways.find(name); found != ways.end()) {
@@ -176,7 +177,14 @@ DeviceOpener opener_for(std::string_view way) {
       };
     }
     // Faults outside the candidate's launches.
-    options.inject = [name](std::string_view verb) -> std::optional<DeviceFault> {
+    options.inject = [name, waits, waited = false](std::string_view verb) mutable -> std::optional<DeviceFault> {
+      if (!waited && ((verb == "allocate" && name == "waits_for_the_device") ||
+                      (verb == "calibrate" && name == "waits_to_describe_it"))) {
+        waited = true;
+        waits(true);
+        std::this_thread::sleep_for(std::chrono::milliseconds(900));
+        waits(false);
+      }
       if (verb == "compare" && name == "compare_crashes") {
         std::abort();
       }
