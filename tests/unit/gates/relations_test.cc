@@ -46,26 +46,25 @@ TEST(Relations, RefuseAKernelThatIsRightInTheGatesBeforeOnly) {
   EXPECT_EQ(verdict.gate, Gate::kRelations);
 }
 
-// An operation that adds 1000 to the second of two rows, and a claim that the order of rows does not matter: only a
-// draw that leaves them where they were would let it pass.
+// The kernel `of`, and 1000 more in the second of two rows of 16.
+template <class T>
+fakes::HostKernel with_a_higher_second_row(fakes::HostKernel of) {
+  return [of = std::move(of)](const fakes::HostLaunch& launch) {
+    const OrFault<void> done = of(launch);
+    auto* y = launch.pointer<T>(2);
+    for (int column = 0; column < 16; ++column) {
+      y[16 + column] += 1000;
+    }
+    return done;
+  };
+}
+
+// An operation that knows its rows, and a claim that their order does not matter: only a draw that leaves them where
+// they were would let it pass.
 TEST(Relations, NeverDrawTheOrderThatTheIndicesHad) {
   fakes::HostDeviceOptions options = fakes::toy_device();
-  options.kernels["reference"] = [of = options.kernels["reference"]](const fakes::HostLaunch& launch) {
-    const OrFault<void> done = of(launch);
-    auto* y = launch.pointer<double>(2);
-    for (int column = 0; column < 16; ++column) {
-      y[16 + column] += 1000;
-    }
-    return done;
-  };
-  options.kernels["by_row"] = [of = options.kernels["good"]](const fakes::HostLaunch& launch) {
-    const OrFault<void> done = of(launch);
-    auto* y = launch.pointer<float>(2);
-    for (int column = 0; column < 16; ++column) {
-      y[16 + column] += 1000;
-    }
-    return done;
-  };
+  options.kernels["reference"] = with_a_higher_second_row<double>(options.kernels["reference"]);
+  options.kernels["by_row"] = with_a_higher_second_row<float>(options.kernels["good"]);
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Job job = toy_check("by_row", {toy_case(2, 16)}, {seed, seed + 1});
     job.relations = {"permute:M"};
